@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Every bound of the system, its reason, and what happens at the bound. */
+#ifndef BULKHEAD_LIMITS_H
+#define BULKHEAD_LIMITS_H
+
+/* Path components walked. PATH_MAX / 2: a longer chain cannot be named by one system call. At the
+ * bound: refused, UNSURE_PATH. */
+#define BH_MAX_DEPTH 2048
+/* Bytes of a path, PATH_MAX less its NUL. At the bound: refused, UNSURE_PATH. */
+#define BH_MAX_PATH 4095
+/* Bytes of one name: the kernel's NAME_MAX. */
+#define BH_MAX_NAME 255
+/* Bytes the automaton takes per loop step: the verifier walks the step's inner loop in full, so a
+ * larger step costs verification in every program and a smaller one costs calls. */
+#define BH_CHUNK 32
+/* Scratch slots a CPU: a decider can be preempted by another one, on each preemption depth one slot
+ * is in use. At the bound: refused, UNSURE_SLOT. */
+#define BH_SLOTS 8
+/* Tries of one walk against concurrent renames. At the bound: refused, UNSURE_RACE. */
+#define BH_WALK_TRIES 4
+/* cgroup levels asked. The kernel's default cgroup.max.depth is unlimited; systemd nests < 16. At
+ * the bound: refused, UNSURE_DEPTH. */
+#define BH_MAX_CGROUP_DEPTH 128
+/* Compartments a host holds. At the bound: attach and run fail with ENOSPC. */
+#define BH_MAX_COMPARTMENTS 1024
+/* cgroup roots: one a compartment, and scratch ones of canaries in flight. */
+#define BH_MAX_CGROUPS 2048
+/* Policy generations alive: two a compartment while one replaces the other. */
+#define BH_MAX_GENERATIONS 2048
+/* Superblocks known. At the bound: the newest stay unknown, so files there are refused. */
+#define BH_MAX_SUPERBLOCKS 4096
+/* (generation, superblock) start states. */
+#define BH_MAX_STARTS 65536
+/* 32-bit words of one policy's table: 32 MiB. At the bound: the policy does not load. */
+#define BH_MAX_TABLE_WORDS (8u << 20)
+/* Bytes of the event ring: about 20,000 usual events. At the bound: the event is lost and counted,
+ * the verdict stands. */
+#define BH_RING_BYTES (4u << 20)
+/* Milliseconds to freeze a subtree. A process blocked on its own userfaultfd never freezes. */
+#define BH_FREEZE_MS 2000
+/* Compartment and policy names, NUL included. */
+#define BH_NAME_SIZE 64
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The matcher, one source for kernel programs and user space. The includer defines
+ *
+ *	static long bh_table_word(TABLE *table, __u32 index, __u32 *ret_word)   (0, or -1: no such word)
+ *
+ * and BH_TABLE as TABLE. A step that cannot read its word leaves the dead state and answers -1:
+ * cannot tell means refuse.
+ */
+#ifndef BULKHEAD_MATCH_H
+#define BULKHEAD_MATCH_H
+
+#include "abi.h"
+
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+
+#define BH_STATE_DEAD 0
+
+/* One byte. */
+static __always_inline long bh_match_byte(BH_TABLE *table, const struct bh_policy *policy,
+					  __u32 *state, __u8 byte)
+{
+	__u32 next = BH_STATE_DEAD;
+	long r = bh_table_word(table, *state + policy->classes[byte], &next);
+
+	*state = next;
+	return r;
+}
+
+/* What `state` means: allow and quiet masks. Reading fails closed. */
+static __always_inline long bh_match_masks(BH_TABLE *table, const struct bh_policy *policy,
+					   __u32 state, __u32 *ret_allow, __u32 *ret_quiet)
+{
+	__u32 word = 0;
+	long r = bh_table_word(table, state + policy->nclasses, &word);
+
+	*ret_allow = word & 0xffff;
+	*ret_quiet = word >> 16;
+	return r;
+}
+
+/* The decision: every right asked for must be allowed. */
+static __always_inline int bh_masks_allow(__u32 allow, __u32 asked)
+{
+	return asked && (asked & ~allow) == 0;
+}
+
+#endif

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *program_name = "bulkhead";
+static enum log_level max_level = LOG_LEVEL_INFO;
+
+void log_open(const char *program)
+{
+	program_name = program;
+}
+
+void log_set_level(enum log_level level)
+{
+	max_level = level;
+}
+
+void log_line(enum log_level level, const char *format, ...)
+{
+	/* syslog(3) priorities of the four levels, read by the journal from a leading <N>. */
+	static const int priority[] = {3, 4, 6, 7};
+	char line[2048];
+	va_list ap;
+	int n = 0;
+
+	if (level > max_level)
+		return;
+	if (getenv("JOURNAL_STREAM"))
+		n = snprintf(line, sizeof(line), "<%d>", priority[level]);
+	else
+		n = snprintf(line, sizeof(line), "%s: ", program_name);
+	va_start(ap, format);
+	vsnprintf(line + n, sizeof(line) - n, format, ap);
+	va_end(ap);
+	/* One write: lines of several processes on one stream do not mix. */
+	dprintf(STDERR_FILENO, "%s\n", line);
+}
+
+static void end_with_dots(char *text, size_t size)
+{
+	memcpy(text + size - 4, "...", 4);
+}
+
+int error_set(struct error *error, int code, const char *format, ...)
+{
+	va_list ap;
+
+	if (!error)
+		return -code;
+	va_start(ap, format);
+	if (vsnprintf(error->text, sizeof(error->text), format, ap) >= (int)sizeof(error->text))
+		end_with_dots(error->text, sizeof(error->text));
+	va_end(ap);
+	return -code;
+}
+
+void error_prefix(struct error *error, const char *format, ...)
+{
+	char prefix[256], old[sizeof(error->text)];
+	va_list ap;
+
+	if (!error)
+		return;
+	va_start(ap, format);
+	vsnprintf(prefix, sizeof(prefix), format, ap);
+	va_end(ap);
+	memcpy(old, error->text, sizeof(old));
+	if (snprintf(error->text, sizeof(error->text), "%s: %s", prefix, old) >=
+	    (int)sizeof(error->text))
+		end_with_dots(error->text, sizeof(error->text));
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Rules and mounts -> one minimal byte automaton, as the kernel programs read it (abi.h: struct
+ * bh_policy and the table of words). Pure: no I/O.
+ *
+ * A file's path is where it stands on its filesystem (superblock and dentry chain), so for each
+ * mount the rules are taken relative to the mount point and put under the mount's root, and each
+ * superblock has a start state of its own. A file with several names (bind mounts) is allowed if
+ * one of its names is allowed and none is denied.
+ */
+#ifndef POLICY_AUTOMATON_H
+#define POLICY_AUTOMATON_H
+
+#include <stddef.h>
+#include <bulkhead/abi.h>
+#include "base/log.h"
+
+enum rule_effect { RULE_ALLOW, RULE_DENY, RULE_QUIET };
+
+/* Where a rule was written: file name, line and column from 1. Strings belong to the policy. */
+struct place {
+	const char *file;
+	unsigned int line, column;
+};
+
+/* One glob and what it says. Deny wins over allow; quiet refusals are counted, never reported. */
+struct rule {
+	enum rule_effect effect;
+	__u32 perms; /* BH_PERM_* */
+	char *glob; /* absolute path, or "@name" for an abstract unix socket */
+	struct place place;
+};
+
+/* A mount as a member of the compartment sees it: what stands at `root` on superblock `sbid` is
+ * seen at `point`. Both absolute, no trailing slash but for "/". */
+struct mount_view {
+	__u32 sbid;
+	const char *root;
+	const char *point;
+};
+
+struct automaton_start {
+	__u32 sbid;
+	struct bh_start start;
+};
+
+struct automaton {
+	struct bh_policy head; /* flags and caps are the caller's */
+	__u32 *words; /* head.nwords */
+	struct automaton_start *starts; /* one a superblock of the view */
+	size_t nstarts;
+};
+
+/*
+ * Fills *ret on success (free with automaton_done); leaves it alone on failure.
+ * start.self is filled for every superblock that has a mount whose root is "/" and whose point is
+ * "/proc": the state after "/proc/self".
+ * -E2BIG when the table would exceed BH_MAX_TABLE_WORDS (error names the rule), -EINVAL on a glob that
+ * glob_check would refuse, -ENOMEM.
+ */
+int automaton_compile(const struct rule *rules, size_t nrules, const struct mount_view *mounts,
+		      size_t nmounts, struct automaton *ret, struct error *error);
+void automaton_done(struct automaton *automaton);
+
+/* The kernel's decision, in user space: walks `path` (absolute, on superblock sbid; sbid 0 walks
+ * from head.start, that is a path as people write it). 0, or -ENOENT for an unknown superblock. */
+int automaton_walk(const struct automaton *automaton, __u32 sbid, const char *path, size_t length,
+		   __u32 *ret_allow, __u32 *ret_quiet);
+
+/* 0, or -EINVAL with a reason and the offset in the glob. */
+int glob_check(const char *glob, size_t *ret_offset, const char **ret_reason);
+/* Does this one glob match this path? The reference the automaton is tested against, and what
+ * names the deciding rule. */
+int glob_match(const char *glob, const char *path, size_t length);
+
+#endif

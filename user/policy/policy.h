@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Policy text -> struct policy. Nothing that is not listed is allowed.
+ * The only I/O is reading the policy file, its includes and, for rules' literal heads, symlinks
+ * owned by root (policy_resolver). No libbpf.
+ */
+#ifndef POLICY_POLICY_H
+#define POLICY_POLICY_H
+
+#include <stdbool.h>
+#include "automaton.h"
+
+enum existing_action { EXISTING_REFUSE, EXISTING_REPORT };
+enum existing_keep { KEEP_STDIO = 1 << 0, KEEP_JOURNAL = 1 << 1, KEEP_NOTIFY = 1 << 2 };
+enum proc_view { PROC_NONE, PROC_SELF };
+
+struct policy {
+	char name[BH_NAME_SIZE];
+	char *path; /* of the main file */
+	enum bh_mode mode;
+	enum existing_action existing;
+	unsigned int keep; /* KEEP_* */
+	enum proc_view proc;
+	__u64 caps; /* capability bits that stay: a constant set in this version */
+	struct rule *rules; /* files, exec and unix of all files, in order of reading */
+	size_t nrules;
+	unsigned char digest[32]; /* of all text read, in order: what `reload` compares */
+};
+
+struct policy_options {
+	const char *include_dir; /* where include: base/x is looked up, as base/x.yaml */
+	const char *const *vars; /* "NAME=value" overrides of the file's vars, NULL-terminated */
+};
+
+/*
+ * Loads, checks everything, runs the file's tests. 0, or -EINVAL (the text), -ENOENT/-EACCES (a
+ * file), -ENOMEM; error then says file:line:column: what: what to write instead. *ret on success only.
+ */
+int policy_load(const char *path, const struct policy_options *options, struct policy **ret,
+		struct error *error);
+void policy_free(struct policy *policy);
+
+/*
+ * The rule that decides `perms` on `path` (as people write it): the first deny that matches, else
+ * the first allow that covers all; NULL when no rule says anything. *ret_allowed is the verdict.
+ */
+const struct rule *policy_explain(const struct policy *policy, const char *path, size_t length,
+				  __u32 perms, bool *ret_allowed);
+
+/* "read", "map-exec", ... <-> BH_PERM_*; 0 for an unknown word. */
+__u32 perm_from_text(const char *text);
+/* Writes "read,write" into buffer; returns buffer. */
+char *perms_to_text(__u32 perms, char *buffer, size_t size);
+
+#endif
