@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Minimal automaton in O(edges log states): A. Valmari, "Fast brief practical DFA minimization",
+ * Information Processing Letters 112 (2012). States and edges are each kept in a partition that is
+ * refined by the other until neither splits. It works on an automaton with missing edges if every
+ * state left can still reach a verdict, so the others are put into block 0 first.
+ */
+#include "dfa.h"
+
+#include <string.h>
+#include "grow.h"
+
+/* Elements 0..n-1 in blocks: block b is the slice first[b]..past[b] of `order`, the first marked[b]
+ * of them marked. */
+struct partition {
+	__u32 nblocks;
+	__u32 *order, *place, *block_of; /* by place; by element; by element */
+	__u32 *first, *past, *marked; /* by block */
+	__u32 *touched; /* blocks with marks */
+	__u32 ntouched;
+};
+
+static void partition_done(struct partition *p)
+{
+	free(p->order);
+}
+
+/* One block of n elements; 0 or -ENOMEM. */
+static int partition_init(struct partition *p, size_t n)
+{
+	__u32 *arrays = calloc(7 * (n + 1), sizeof(__u32));
+	__u32 i;
+
+	if (!arrays)
+		return -ENOMEM;
+	*p = (struct partition){
+		.nblocks = n > 0,
+		.order = arrays,
+		.place = arrays + (n + 1),
+		.block_of = arrays + 2 * (n + 1),
+		.first = arrays + 3 * (n + 1),
+		.past = arrays + 4 * (n + 1),
+		.marked = arrays + 5 * (n + 1),
+		.touched = arrays + 6 * (n + 1),
+	};
+	for (i = 0; i < n; i++)
+		p->order[i] = p->place[i] = i;
+	p->past[0] = (__u32)n;
+	return 0;
+}
+
+static void mark(struct partition *p, __u32 element)
+{
+	__u32 block = p->block_of[element], old = p->place[element];
+	__u32 new = p->first[block] + p->marked[block];
+
+	p->order[old] = p->order[new];
+	p->place[p->order[old]] = old;
+	p->order[new] = element;
+	p->place[element] = new;
+	if (!p->marked[block]++)
+		p->touched[p->ntouched++] = block;
+}
+
+/* The smaller part of a block becomes a new one: that keeps the whole within n log n. */
+static void split_block(struct partition *p, __u32 block)
+{
+	__u32 middle = p->first[block] + p->marked[block], new, i;
+
+	if (middle == p->past[block]) {
+		p->marked[block] = 0;
+		return;
+	}
+	new = p->nblocks++;
+	if (p->marked[block] <= p->past[block] - middle) {
+		p->first[new] = p->first[block];
+		p->past[new] = p->first[block] = middle;
+	} else {
+		p->past[new] = p->past[block];
+		p->first[new] = p->past[block] = middle;
+	}
+	for (i = p->first[new]; i < p->past[new]; i++)
+		p->block_of[p->order[i]] = new;
+	p->marked[block] = p->marked[new] = 0;
+}
+
+static void split(struct partition *p)
+{
+	while (p->ntouched)
+		split_block(p, p->touched[--p->ntouched]);
+}
+
+struct keyed {
+	__u32 key, element;
+};
+
+static int compare_keyed(const void *a, const void *b)
+{
+	const struct keyed *x = a, *y = b;
+
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+/* Parts elements with different keys; 0 or -ENOMEM. */
+static int split_by_key(struct partition *p, struct keyed *keys, size_t n)
+{
+	size_t i = 0;
+
+	if (n)
+		qsort(keys, n, sizeof(*keys), compare_keyed);
+	while (i < n) {
+		__u32 key = keys[i].key;
+
+		for (; i < n && keys[i].key == key; i++)
+			mark(p, keys[i].element);
+		split(p);
+	}
+	return 0;
+}
+
+/* Edges by the state they lead to: those into s are into[begin[s]]..into[begin[s + 1] - 1]. */
+struct incoming {
+	__u32 *begin, *into;
+};
+
+static void incoming_done(struct incoming *in)
+{
+	free(in->begin);
+	free(in->into);
+}
+
+static int incoming_init(struct incoming *in, const struct dfa *dfa)
+{
+	size_t i;
+
+	in->begin = calloc(dfa->nstates + 2, sizeof(__u32));
+	in->into = calloc(dfa->nedges + 1, sizeof(__u32));
+	if (!in->begin || !in->into)
+		return -ENOMEM;
+	for (i = 0; i < dfa->nedges; i++)
+		in->begin[dfa->edges[i].head + 1]++;
+	for (i = 0; i < dfa->nstates; i++)
+		in->begin[i + 1] += in->begin[i];
+	/* Filled from the back, so begin[] ends where it has to be. */
+	for (i = dfa->nstates + 1; i > 0; i--)
+		in->begin[i] = in->begin[i - 1];
+	for (i = 0; i < dfa->nedges; i++)
+		in->into[in->begin[dfa->edges[i].head + 1]++] = (__u32)i;
+	return 0;
+}
+
+/* Marks in `live` every state from which a verdict can be reached. */
+static int find_live(const struct dfa *dfa, const struct incoming *in, __u8 *live)
+{
+	_cleanup_free_ __u32 *todo = calloc(dfa->nstates + 1, sizeof(__u32));
+	size_t n = 0, i;
+	__u32 state;
+
+	if (!todo)
+		return -ENOMEM;
+	for (state = 0; state < dfa->nstates; state++) {
+		if (dfa->verdicts[state]) {
+			live[state] = 1;
+			todo[n++] = state;
+		}
+	}
+	while (n) {
+		state = todo[--n];
+		for (i = in->begin[state]; i < in->begin[state + 1]; i++) {
+			__u32 tail = dfa->edges[in->into[i]].tail;
+
+			if (!live[tail]) {
+				live[tail] = 1;
+				todo[n++] = tail;
+			}
+		}
+	}
+	return 0;
+}
+
+/* First partitions: states by verdict, edges by label. */
+static int part_states(const struct dfa *dfa, struct partition *states)
+{
+	_cleanup_free_ struct keyed *keys = calloc(dfa->nstates + 1, sizeof(*keys));
+	__u32 i;
+
+	if (!keys || partition_init(states, dfa->nstates) < 0)
+		return -ENOMEM;
+	for (i = 0; i < dfa->nstates; i++)
+		keys[i] = (struct keyed){dfa->verdicts[i], i};
+	return split_by_key(states, keys, dfa->nstates);
+}
+
+static int part_edges(const struct dfa *dfa, struct partition *edges)
+{
+	_cleanup_free_ struct keyed *keys = calloc(dfa->nedges + 1, sizeof(*keys));
+	__u32 i;
+
+	if (!keys || partition_init(edges, dfa->nedges) < 0)
+		return -ENOMEM;
+	for (i = 0; i < dfa->nedges; i++)
+		keys[i] = (struct keyed){dfa->edges[i].label, i};
+	return split_by_key(edges, keys, dfa->nedges);
+}
+
+static void split_edges_into(struct partition *edges, const struct partition *states, __u32 block,
+			     const struct incoming *in)
+{
+	__u32 i, j, state;
+
+	for (i = states->first[block]; i < states->past[block]; i++) {
+		state = states->order[i];
+		for (j = in->begin[state]; j < in->begin[state + 1]; j++)
+			mark(edges, in->into[j]);
+	}
+	split(edges);
+}
+
+static void refine(const struct dfa *dfa, const struct incoming *in, struct partition *states,
+		   struct partition *edges)
+{
+	__u32 block = 1, cord, i;
+
+	for (cord = 0; cord < edges->nblocks; cord++) {
+		for (i = edges->first[cord]; i < edges->past[cord]; i++)
+			mark(states, dfa->edges[edges->order[i]].tail);
+		split(states);
+		for (; block < states->nblocks; block++)
+			split_edges_into(edges, states, block, in);
+	}
+}

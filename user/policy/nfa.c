@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "nfa.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "grow.h"
+
+void nodes_done(struct nodes *nodes)
+{
+	free(nodes->items);
+	memset(nodes, 0, sizeof(*nodes));
+}
+
+int nodes_push(struct nodes *nodes, __u32 node)
+{
+	if (grow(&nodes->items, &nodes->size, nodes->n + 1) < 0)
+		return -ENOMEM;
+	nodes->items[nodes->n++] = node;
+	return 0;
+}
+
+static int compare_nodes(const void *a, const void *b)
+{
+	__u32 x = *(const __u32 *)a, y = *(const __u32 *)b;
+
+	return (x > y) - (x < y);
+}
+
+void nodes_sort(struct nodes *nodes)
+{
+	if (nodes->n > 1)
+		qsort(nodes->items, nodes->n, sizeof(*nodes->items), compare_nodes);
+}
+
+static int new_node(struct nfa *nfa, __u16 symbol, __u32 *ret_node)
+{
+	if (grow(&nfa->nodes, &nfa->nodes_size, nfa->nnodes + 1) < 0)
+		return -ENOMEM;
+	nfa->nodes[nfa->nnodes] = (struct nfa_node){.symbol = symbol};
+	*ret_node = (__u32)nfa->nnodes++;
+	return 0;
+}
+
+/* The child of `parent` by `symbol`, made if there is none. */
+static int child_node(struct nfa *nfa, __u32 parent, __u16 symbol, __u32 *ret_child)
+{
+	__u32 child, loop;
+
+	for (child = nfa->nodes[parent].child; child; child = nfa->nodes[child].sibling) {
+		if (nfa->nodes[child].symbol == symbol) {
+			*ret_child = child;
+			return 0;
+		}
+	}
+	if (new_node(nfa, symbol, &child) < 0)
+		return -ENOMEM;
+	if (symbol == NFA_DEEP && new_node(nfa, NFA_LOOP, &loop) < 0)
+		return -ENOMEM;
+	if (symbol < 256)
+		nfa->literal[symbol] = 1;
+	nfa->nodes[child].sibling = nfa->nodes[parent].child;
+	nfa->nodes[parent].child = child;
+	*ret_child = child;
+	return 0;
+}
+
+static int is_deep(const char *glob)
+{
+	return !strncmp(glob, "/**", 3) && (glob[3] == '/' || glob[3] == '\0');
+}
+
+/* The symbol at *glob, which moves behind it. */
+static __u16 next_symbol(const char **glob)
+{
+	__u16 symbol = (unsigned char)**glob;
+
+	if (is_deep(*glob)) {
+		/* Any number of components twice is any number of components. */
+		while (is_deep(*glob))
+			*glob += 3;
+		return NFA_DEEP;
+	}
+	(*glob)++;
+	return symbol == '*' ? NFA_STAR : symbol;
+}
+
+static int add_rule(struct nfa *nfa, const struct rule *rule)
+{
+	/* The root directory's path has no bytes: see automaton_walk. */
+	const char *glob = strcmp(rule->glob, "/") ? rule->glob : "";
+	__u32 perms = rule->perms, node = 0;
+	struct nfa_node *end;
+
+	if (perms & BH_PERM_WRITE)
+		perms |= BH_PERM_APPEND;
+	while (*glob) {
+		if (child_node(nfa, node, next_symbol(&glob), &node) < 0)
+			return -ENOMEM;
+	}
+	end = &nfa->nodes[node];
+	end->allow |= rule->effect == RULE_ALLOW ? perms : 0;
+	end->deny |= rule->effect == RULE_DENY ? perms : 0;
+	end->quiet |= rule->effect == RULE_QUIET ? perms : 0;
+	return 0;
+}
+
+int nfa_init(struct nfa *nfa, const struct rule *rules, size_t nrules)
+{
+	__u32 root;
+	size_t i;
+
+	memset(nfa, 0, sizeof(*nfa));
+	nfa->nbinds = 1;
+	nfa->literal['/'] = 1;
+	if (new_node(nfa, NFA_ROOT, &root) < 0)
+		return -ENOMEM;
+	for (i = 0; i < nrules; i++) {
+		if (add_rule(nfa, &rules[i]) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void nfa_done(struct nfa *nfa)
+{
+	size_t i;
+
+	for (i = 1; i < nfa->nbinds; i++)
+		nodes_done(&nfa->binds[i].at_point);
+	free(nfa->binds);
+	free(nfa->nodes);
+	memset(nfa, 0, sizeof(*nfa));
+}
+
+/* Adds a node and what is reached from it without reading. */
+static int add_closed(struct nfa *nfa, __u32 node, struct nodes *to)
+{
+	__u32 child;
+
+	if (nfa->nodes[node].stamp == nfa->stamp)
+		return 0;
+	nfa->nodes[node].stamp = nfa->stamp;
+	if (nodes_push(to, node) < 0)
+		return -ENOMEM;
+	if (nfa->nodes[node].symbol == NFA_LOOP && add_closed(nfa, node - 1, to) < 0)
+		return -ENOMEM;
+	for (child = nfa->nodes[node].child; child; child = nfa->nodes[child].sibling) {
+		if (nfa->nodes[child].symbol != NFA_STAR && nfa->nodes[child].symbol != NFA_DEEP)
+			continue;
+		if (add_closed(nfa, child, to) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void begin_set(struct nfa *nfa, struct nodes *to)
+{
+	nfa->stamp++;
+	to->n = 0;
+}
+
+int nfa_start(struct nfa *nfa, struct nodes *to)
+{
+	begin_set(nfa, to);
+	if (add_closed(nfa, 0, to) < 0)
+		return -ENOMEM;
+	nodes_sort(to);
+	return 0;
+}
+
+/* What one node reaches by a byte, binds aside. */
+static int step_node(struct nfa *nfa, __u32 node, __u8 byte, struct nodes *to)
+{
+	__u16 symbol = nfa->nodes[node].symbol;
+	__u32 child;
+
+	if (symbol == NFA_LOOP || (symbol == NFA_STAR && byte != '/')) {
+		if (add_closed(nfa, node, to) < 0)
+			return -ENOMEM;
+	}
+	for (child = nfa->nodes[node].child; child; child = nfa->nodes[child].sibling) {
+		symbol = nfa->nodes[child].symbol;
+		if (symbol == byte && add_closed(nfa, child, to) < 0)
+			return -ENOMEM;
+		if (symbol == NFA_DEEP && byte == '/' && add_closed(nfa, child + 1, to) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Behind a bind's root only "/" goes on: "/srv" bound on /data says nothing about "/srvx", though
+ * the rules may well have "/data*". */
+static int step_binds(struct nfa *nfa, __u32 bind, struct nodes *to)
+{
+	size_t i;
+
+	for (; bind; bind = nfa->binds[bind].next) {
+		const struct nodes *at_point = &nfa->binds[bind].at_point;
+
+		for (i = 0; i < at_point->n; i++) {
+			if (step_node(nfa, at_point->items[i], '/', to) < 0)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+int nfa_step(struct nfa *nfa, const struct nodes *from, __u8 byte, struct nodes *to)
+{
+	size_t i;
+
+	begin_set(nfa, to);
+	for (i = 0; i < from->n; i++) {
+		__u32 node = from->items[i];
+
+		if (step_node(nfa, node, byte, to) < 0)
+			return -ENOMEM;
+		if (byte == '/' && step_binds(nfa, nfa->nodes[node].bind, to) < 0)
+			return -ENOMEM;
+	}
+	nodes_sort(to);
+	return 0;
+}
+
+/* The nodes after `path` was read from the rules' root; "/" reads nothing. */
+static int read_path(struct nfa *nfa, const char *path, struct nodes *to)
+{
+	_cleanup_(nodes_done) struct nodes from = {0};
+
+	if (nfa_start(nfa, to) < 0)
+		return -ENOMEM;
+	if (!strcmp(path, "/"))
+		return 0;
+	for (; *path; path++) {
+		struct nodes swap = from;
+
+		from = *to;
+		*to = swap;
+		if (nfa_step(nfa, &from, (__u8)*path, to) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int add_bind(struct nfa *nfa, const char *root_path, __u32 root, struct nodes *at_point)
+{
+	__u32 node = root;
+
+	for (; *root_path; root_path++) {
+		if (child_node(nfa, node, (__u8)*root_path, &node) < 0)
+			return -ENOMEM;
+	}
+	if (grow(&nfa->binds, &nfa->binds_size, nfa->nbinds + 1) < 0)
+		return -ENOMEM;
+	nfa->binds[nfa->nbinds] = (struct nfa_bind){
+		.at_point = *at_point,
+		.next = nfa->nodes[node].bind,
+	};
+	memset(at_point, 0, sizeof(*at_point));
+	nfa->nodes[node].bind = (__u32)nfa->nbinds++;
+	return 0;
+}
+
+int nfa_add_mount(struct nfa *nfa, const struct mount_view *mount, __u32 *root,
+		  struct nodes *start)
+{
+	_cleanup_(nodes_done) struct nodes at_point = {0};
+	size_t i;
+
+	if (read_path(nfa, mount->point, &at_point) < 0)
+		return -ENOMEM;
+	if (strcmp(mount->root, "/")) {
+		if (*root == NFA_NO_ROOT) {
+			if (new_node(nfa, NFA_ROOT, root) < 0 || nodes_push(start, *root) < 0)
+				return -ENOMEM;
+		}
+		return add_bind(nfa, mount->root, *root, &at_point);
+	}
+	for (i = 0; i < at_point.n; i++) {
+		if (nodes_push(start, at_point.items[i]) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+struct masks {
+	__u32 allow, deny, quiet;
+};
+
+static void add_masks(const struct nfa *nfa, const struct nodes *nodes, struct masks *masks)
+{
+	size_t i;
+
+	for (i = 0; i < nodes->n; i++) {
+		const struct nfa_node *node = &nfa->nodes[nodes->items[i]];
+
+		masks->allow |= node->allow;
+		masks->deny |= node->deny;
+		masks->quiet |= node->quiet;
+	}
+}
+
+__u32 nfa_verdict(const struct nfa *nfa, const struct nodes *nodes)
+{
+	struct masks masks = {0};
+	__u32 bind, allow;
+	size_t i;
+
+	add_masks(nfa, nodes, &masks);
+	for (i = 0; i < nodes->n; i++) {
+		for (bind = nfa->nodes[nodes->items[i]].bind; bind; bind = nfa->binds[bind].next)
+			add_masks(nfa, &nfa->binds[bind].at_point, &masks);
+	}
+	allow = masks.allow & ~masks.deny;
+	/* A right that is allowed has no refusal to keep quiet about. */
+	return allow | (masks.quiet & ~allow) << 16;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Rules and bind mounts as one nondeterministic automaton: a trie of glob symbols, so rules with a
+ * common head share its states. A node stands for "the symbols up to here were read"; nodes are
+ * numbers, valid as long as the automaton. Internal to the policy layer.
+ */
+#ifndef POLICY_NFA_H
+#define POLICY_NFA_H
+
+#include "automaton.h"
+
+/* A node by the symbol that leads to it: a byte, or one of these. */
+enum nfa_symbol {
+	NFA_STAR = 256, /* "*": reached without reading, reads any byte but '/' and stays */
+	NFA_DEEP, /* "/" "**", read to its end or skipped */
+	NFA_LOOP, /* inside a "/" "**": stays on any byte; its number is one above its NFA_DEEP */
+	NFA_ROOT, /* before the first byte */
+};
+
+/* Growing list of node numbers; a state of the deterministic automaton when sorted. */
+struct nodes {
+	__u32 *items;
+	size_t n, size;
+};
+
+void nodes_done(struct nodes *nodes);
+int nodes_push(struct nodes *nodes, __u32 node);
+void nodes_sort(struct nodes *nodes);
+
+/* What stands at the end of a bind mount's root: the nodes after its mount point was read. */
+struct nfa_bind {
+	struct nodes at_point;
+	__u32 next; /* in nfa.binds, 0: none */
+};
+
+struct nfa_node {
+	__u32 child, sibling; /* 0: none; node 0 is the rules' root, nobody's child */
+	__u32 bind; /* in nfa.binds, 0: none */
+	__u32 stamp; /* of the last set it was added to */
+	__u16 symbol;
+	__u16 allow, deny, quiet;
+};
+
+struct nfa {
+	struct nfa_node *nodes;
+	size_t nnodes, nodes_size;
+	struct nfa_bind *binds; /* [0] is unused */
+	size_t nbinds, binds_size;
+	__u32 stamp;
+	__u8 literal[256]; /* bytes that some symbol names */
+};
+
+/* Every function: 0 or -ENOMEM. */
+int nfa_init(struct nfa *nfa, const struct rule *rules, size_t nrules);
+void nfa_done(struct nfa *nfa);
+
+/*
+ * Adds to `start` what a mount of one superblock contributes to the state before the first byte of
+ * a path there. *root is the superblock's own root node, NFA_NO_ROOT until a bind needed one.
+ */
+#define NFA_NO_ROOT 0
+int nfa_add_mount(struct nfa *nfa, const struct mount_view *mount, __u32 *root,
+		  struct nodes *start);
+
+/* Empties `to` and fills it with what is reached from the rules' root before any byte. */
+int nfa_start(struct nfa *nfa, struct nodes *to);
+/* Empties `to` and fills it with what `from` reaches by `byte`, sorted. */
+int nfa_step(struct nfa *nfa, const struct nodes *from, __u8 byte, struct nodes *to);
+/* The word of a state: allowed rights low, quietly refused ones high. */
+__u32 nfa_verdict(const struct nfa *nfa, const struct nodes *nodes);
+
+#endif
