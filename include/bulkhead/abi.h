@@ -42,6 +42,7 @@ enum bh_label_flag {
 	BH_LABEL_JIT = 1 << 1, /* the running program may have writable and executable memory */
 	BH_LABEL_PHASE = 1 << 2, /* set once the install phase is over (not used yet) */
 	BH_LABEL_REVOKED = 1 << 3, /* descriptors are re-checked on use (not used yet) */
+	BH_LABEL_PENDING = 1 << 4, /* the service manager's own child, unjudged until its first exec */
 };
 
 struct bh_label {
@@ -77,9 +78,13 @@ struct bh_compartment {
 };
 
 /* cgroup entry, keyed by cgroup id: the root of a compartment's subtree. */
+enum bh_cgroup_flag {
+	BH_CGROUP_STARTING = 1 << 0, /* a unit's: a task that moves *itself* in is PENDING */
+};
+
 struct bh_cgroup {
 	__u32 compartment;
-	__u32 pad;
+	__u32 flags;
 };
 
 /* One policy generation. The table is an array of words, `row` words a state; a state's number is

@@ -33,6 +33,20 @@
 #define BH_MAX_STARTS 65536
 /* 32-bit words of one policy's table: 32 MiB. At the bound: the policy does not load. */
 #define BH_MAX_TABLE_WORDS (8u << 20)
+/* Edges of one policy's automaton before it is minimised: about 320 MiB of the compiler's memory. At
+ * the bound: the policy does not load. */
+#define BH_MAX_DFA_EDGES (8u << 20)
+/* Bytes of one policy file: the largest includes are a few KiB. At the bound: it does not load. */
+#define BH_MAX_POLICY_BYTES (1u << 20)
+/* Rules of one policy, includes counted. At the bound: it does not load. */
+#define BH_MAX_RULES 4096
+/* Policy files one policy may be made of, and how deep they include each other. At the bound: it does
+ * not load. */
+#define BH_MAX_INCLUDES 64
+#define BH_MAX_INCLUDE_DEPTH 8
+/* Symbolic links followed for one rule's head: the kernel's MAXSYMLINKS. At the bound: the policy does
+ * not load. */
+#define BH_MAX_SYMLINKS 40
 /* Bytes of the event ring: about 20,000 usual events. At the bound: the event is lost and counted,
  * the verdict stands. */
 #define BH_RING_BYTES (4u << 20)

@@ -88,7 +88,7 @@ int kern_policy_remove(struct kern *kern, __u32 generation);
 /* --- cgroups --- */
 /* cgroup id of a cgroup v2 directory (its inode number as the kernel programs see it). */
 int kern_cgroup_id(const char *path, __u64 *ret_id);
-int kern_cgroup_set(struct kern *kern, __u64 cgroup_id, __u32 compartment);
+int kern_cgroup_set(struct kern *kern, __u64 cgroup_id, __u32 compartment, __u32 flags);
 int kern_cgroup_unset(struct kern *kern, __u64 cgroup_id);
 /* Compartment of exactly this cgroup; -ENOENT. */
 int kern_cgroup_get(struct kern *kern, __u64 cgroup_id, __u32 *ret_compartment);

@@ -27,7 +27,7 @@ struct place {
 struct rule {
 	enum rule_effect effect;
 	__u32 perms; /* BH_PERM_* */
-	char *glob; /* absolute path, or "@name" for an abstract unix socket */
+	char *glob;  /* absolute path, or "@name" for an abstract unix socket */
 	struct place place;
 };
 
@@ -45,8 +45,8 @@ struct automaton_start {
 };
 
 struct automaton {
-	struct bh_policy head; /* flags and caps are the caller's */
-	__u32 *words; /* head.nwords */
+	struct bh_policy head;		/* flags and caps are the caller's */
+	__u32 *words;			/* head.nwords */
 	struct automaton_start *starts; /* one a superblock of the view */
 	size_t nstarts;
 };
@@ -55,8 +55,8 @@ struct automaton {
  * Fills *ret on success (free with automaton_done); leaves it alone on failure.
  * start.self is filled for every superblock that has a mount whose root is "/" and whose point is
  * "/proc": the state after "/proc/self".
- * -E2BIG when the table would exceed BH_MAX_TABLE_WORDS (error names the rule), -EINVAL on a glob that
- * glob_check would refuse, -ENOMEM.
+ * -E2BIG when the table would exceed BH_MAX_TABLE_WORDS (error names the rule), -EINVAL on a glob
+ * that glob_check would refuse, -ENOMEM.
  */
 int automaton_compile(const struct rule *rules, size_t nrules, const struct mount_view *mounts,
 		      size_t nmounts, struct automaton *ret, struct error *error);

@@ -10,7 +10,7 @@ struct sets {
 	size_t used, pool_size;
 	size_t *begin; /* by state, one more than there are states */
 	size_t begin_size;
-	__u32 *buckets; /* state + 1, 0: empty */
+	__u32 *buckets;	 /* state + 1, 0: empty */
 	size_t nbuckets; /* a power of two */
 };
 

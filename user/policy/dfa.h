@@ -24,8 +24,8 @@ struct dfa {
 };
 
 /*
- * Every state reachable from the start sets; ret_starts[i] is the state of starts[i]. 0, -ENOMEM, or
- * -E2BIG past BH_MAX_DFA_EDGES. The caller calls dfa_done in every case.
+ * Every state reachable from the start sets; ret_starts[i] is the state of starts[i]. 0, -ENOMEM,
+ * or -E2BIG past BH_MAX_DFA_EDGES. The caller calls dfa_done in every case.
  */
 int dfa_build(struct dfa *dfa, struct nfa *nfa, const struct nodes *starts, size_t nstarts,
 	      __u32 *ret_starts);
@@ -33,8 +33,9 @@ void dfa_done(struct dfa *dfa);
 
 /*
  * Blocks of states that no path tells apart: ret_block[state] is its number, dense, in order of the
- * block's first state; block 0 is the dead one. 0 or -ENOMEM.
+ * block's first state; block 0 is the dead one. Edges that lead to no verdict are dropped from
+ * `dfa` on the way. 0 or -ENOMEM.
  */
-int dfa_minimise(const struct dfa *dfa, __u32 *ret_block, size_t *ret_nblocks);
+int dfa_minimise(struct dfa *dfa, __u32 *ret_block, size_t *ret_nblocks);
 
 #endif

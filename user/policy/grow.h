@@ -27,14 +27,14 @@ static inline int grow_bytes(void **items, size_t *size, size_t wanted, size_t i
 	return 0;
 }
 
-/* Makes room for `wanted` items at *items (a pointer's address), *size being the room there is. 0, or
- * -ENOMEM with everything as it was. */
-#define grow(items, size, wanted)                                                                  \
-	({                                                                                         \
-		void *grown_ = *(items);                                                           \
-		int grow_r_ = grow_bytes(&grown_, (size), (wanted), sizeof(**(items)));            \
-		*(items) = grown_;                                                                 \
-		grow_r_;                                                                           \
+/* Makes room for `wanted` items at *items (a pointer's address), *size being the room there is. 0,
+ * or -ENOMEM with everything as it was. */
+#define grow(items, size, wanted)                                                       \
+	({                                                                              \
+		void *grown_ = *(items);                                                \
+		int grow_r_ = grow_bytes(&grown_, (size), (wanted), sizeof(**(items))); \
+		*(items) = grown_;                                                      \
+		grow_r_;                                                                \
 	})
 
 #endif

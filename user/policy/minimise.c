@@ -15,8 +15,8 @@
 struct partition {
 	__u32 nblocks;
 	__u32 *order, *place, *block_of; /* by place; by element; by element */
-	__u32 *first, *past, *marked; /* by block */
-	__u32 *touched; /* blocks with marks */
+	__u32 *first, *past, *marked;	 /* by block */
+	__u32 *touched;			 /* blocks with marks */
 	__u32 ntouched;
 };
 
@@ -101,8 +101,8 @@ static int compare_keyed(const void *a, const void *b)
 	return (x->key > y->key) - (x->key < y->key);
 }
 
-/* Parts elements with different keys; 0 or -ENOMEM. */
-static int split_by_key(struct partition *p, struct keyed *keys, size_t n)
+/* Parts elements with different keys. */
+static void split_by_key(struct partition *p, struct keyed *keys, size_t n)
 {
 	size_t i = 0;
 
@@ -115,7 +115,6 @@ static int split_by_key(struct partition *p, struct keyed *keys, size_t n)
 			mark(p, keys[i].element);
 		split(p);
 	}
-	return 0;
 }
 
 /* Edges by the state they lead to: those into s are into[begin[s]]..into[begin[s + 1] - 1]. */
@@ -131,21 +130,20 @@ static void incoming_done(struct incoming *in)
 
 static int incoming_init(struct incoming *in, const struct dfa *dfa)
 {
+	_cleanup_free_ __u32 *cursor = calloc(dfa->nstates + 1, sizeof(__u32));
 	size_t i;
 
-	in->begin = calloc(dfa->nstates + 2, sizeof(__u32));
+	in->begin = calloc(dfa->nstates + 1, sizeof(__u32));
 	in->into = calloc(dfa->nedges + 1, sizeof(__u32));
-	if (!in->begin || !in->into)
+	if (!cursor || !in->begin || !in->into)
 		return -ENOMEM;
 	for (i = 0; i < dfa->nedges; i++)
 		in->begin[dfa->edges[i].head + 1]++;
 	for (i = 0; i < dfa->nstates; i++)
 		in->begin[i + 1] += in->begin[i];
-	/* Filled from the back, so begin[] ends where it has to be. */
-	for (i = dfa->nstates + 1; i > 0; i--)
-		in->begin[i] = in->begin[i - 1];
+	memcpy(cursor, in->begin, (dfa->nstates + 1) * sizeof(__u32));
 	for (i = 0; i < dfa->nedges; i++)
-		in->into[in->begin[dfa->edges[i].head + 1]++] = (__u32)i;
+		in->into[cursor[dfa->edges[i].head]++] = (__u32)i;
 	return 0;
 }
 
@@ -188,7 +186,8 @@ static int part_states(const struct dfa *dfa, struct partition *states)
 		return -ENOMEM;
 	for (i = 0; i < dfa->nstates; i++)
 		keys[i] = (struct keyed){dfa->verdicts[i], i};
-	return split_by_key(states, keys, dfa->nstates);
+	split_by_key(states, keys, dfa->nstates);
+	return 0;
 }
 
 static int part_edges(const struct dfa *dfa, struct partition *edges)
@@ -200,7 +199,25 @@ static int part_edges(const struct dfa *dfa, struct partition *edges)
 		return -ENOMEM;
 	for (i = 0; i < dfa->nedges; i++)
 		keys[i] = (struct keyed){dfa->edges[i].label, i};
-	return split_by_key(edges, keys, dfa->nedges);
+	split_by_key(edges, keys, dfa->nedges);
+	return 0;
+}
+
+/* Drops the edges from which no verdict can be reached. */
+static int prune(struct dfa *dfa)
+{
+	_cleanup_free_ __u8 *live = calloc(dfa->nstates + 1, 1);
+	_cleanup_(incoming_done) struct incoming in = {0};
+	size_t i, kept = 0;
+
+	if (!live || incoming_init(&in, dfa) < 0 || find_live(dfa, &in, live) < 0)
+		return -ENOMEM;
+	for (i = 0; i < dfa->nedges; i++) {
+		if (live[dfa->edges[i].head])
+			dfa->edges[kept++] = dfa->edges[i];
+	}
+	dfa->nedges = kept;
+	return 0;
 }
 
 static void split_edges_into(struct partition *edges, const struct partition *states, __u32 block,
@@ -228,4 +245,35 @@ static void refine(const struct dfa *dfa, const struct incoming *in, struct part
 		for (; block < states->nblocks; block++)
 			split_edges_into(edges, states, block, in);
 	}
+}
+
+/* Numbers for blocks that depend on the automaton alone, not on the order of splits. */
+static size_t number_blocks(const struct partition *states, size_t nstates, __u32 *number,
+			    __u32 *ret_block)
+{
+	__u32 next = 0;
+	size_t i;
+
+	for (i = 0; i < nstates; i++) {
+		__u32 block = states->block_of[i];
+
+		if (!number[block])
+			number[block] = ++next;
+		ret_block[i] = number[block] - 1;
+	}
+	return next;
+}
+
+int dfa_minimise(struct dfa *dfa, __u32 *ret_block, size_t *ret_nblocks)
+{
+	_cleanup_(partition_done) struct partition states = {0}, edges = {0};
+	_cleanup_free_ __u32 *number = calloc(dfa->nstates + 1, sizeof(__u32));
+	_cleanup_(incoming_done) struct incoming in = {0};
+
+	if (!number || prune(dfa) < 0 || incoming_init(&in, dfa) < 0 ||
+	    part_states(dfa, &states) < 0 || part_edges(dfa, &edges) < 0)
+		return -ENOMEM;
+	refine(dfa, &in, &states, &edges);
+	*ret_nblocks = number_blocks(&states, dfa->nstates, number, ret_block);
+	return 0;
 }

@@ -262,8 +262,7 @@ static int add_bind(struct nfa *nfa, const char *root_path, __u32 root, struct n
 	return 0;
 }
 
-int nfa_add_mount(struct nfa *nfa, const struct mount_view *mount, __u32 *root,
-		  struct nodes *start)
+int nfa_add_mount(struct nfa *nfa, const struct mount_view *mount, __u32 *root, struct nodes *start)
 {
 	_cleanup_(nodes_done) struct nodes at_point = {0};
 	size_t i;

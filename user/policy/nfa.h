@@ -12,7 +12,7 @@
 /* A node by the symbol that leads to it: a byte, or one of these. */
 enum nfa_symbol {
 	NFA_STAR = 256, /* "*": reached without reading, reads any byte but '/' and stays */
-	NFA_DEEP, /* "/" "**", read to its end or skipped */
+	NFA_DEEP,	/* "/" "**", read to its end or skipped */
 	NFA_LOOP, /* inside a "/" "**": stays on any byte; its number is one above its NFA_DEEP */
 	NFA_ROOT, /* before the first byte */
 };
@@ -35,8 +35,8 @@ struct nfa_bind {
 
 struct nfa_node {
 	__u32 child, sibling; /* 0: none; node 0 is the rules' root, nobody's child */
-	__u32 bind; /* in nfa.binds, 0: none */
-	__u32 stamp; /* of the last set it was added to */
+	__u32 bind;	      /* in nfa.binds, 0: none */
+	__u32 stamp;	      /* of the last set it was added to */
 	__u16 symbol;
 	__u16 allow, deny, quiet;
 };

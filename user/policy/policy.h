@@ -21,7 +21,7 @@ struct policy {
 	enum existing_action existing;
 	unsigned int keep; /* KEEP_* */
 	enum proc_view proc;
-	__u64 caps; /* capability bits that stay: a constant set in this version */
+	__u64 caps;	    /* capability bits that stay: a constant set in this version */
 	struct rule *rules; /* files, exec and unix of all files, in order of reading */
 	size_t nrules;
 	unsigned char digest[32]; /* of all text read, in order: what `reload` compares */
@@ -34,7 +34,8 @@ struct policy_options {
 
 /*
  * Loads, checks everything, runs the file's tests. 0, or -EINVAL (the text), -ENOENT/-EACCES (a
- * file), -ENOMEM; error then says file:line:column: what: what to write instead. *ret on success only.
+ * file), -ENOMEM; error then says file:line:column: what: what to write instead. *ret on success
+ * only.
  */
 int policy_load(const char *path, const struct policy_options *options, struct policy **ret,
 		struct error *error);
