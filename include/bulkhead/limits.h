@@ -33,9 +33,10 @@
 #define BH_MAX_STARTS 65536
 /* 32-bit words of one policy's table: 32 MiB. At the bound: the policy does not load. */
 #define BH_MAX_TABLE_WORDS (8u << 20)
-/* Edges of one policy's automaton before it is minimised: about 320 MiB of the compiler's memory. At
- * the bound: the policy does not load. */
-#define BH_MAX_DFA_EDGES (8u << 20)
+/* Edges of one policy's automaton before it is minimised, and nodes in its sets: about 150 MiB of the
+ * compiler's memory and a second of its time. At the bound: the policy does not load. */
+#define BH_MAX_DFA_EDGES (2u << 20)
+#define BH_MAX_DFA_NODES (16u << 20)
 /* Bytes of one policy file: the largest includes are a few KiB. At the bound: it does not load. */
 #define BH_MAX_POLICY_BYTES (1u << 20)
 /* Rules of one policy, includes counted. At the bound: it does not load. */

@@ -67,6 +67,8 @@ static int is_set_of(const struct sets *sets, __u32 state, const struct nodes *n
 
 static int add_state(struct dfa *dfa, struct sets *sets, const struct nodes *nodes, __u32 verdict)
 {
+	if (nodes->n > BH_MAX_DFA_NODES - sets->used)
+		return -E2BIG;
 	if (grow(&sets->pool, &sets->pool_size, sets->used + nodes->n + 1) < 0 ||
 	    grow(&sets->begin, &sets->begin_size, dfa->nstates + 2) < 0 ||
 	    grow(&dfa->verdicts, &dfa->states_size, dfa->nstates + 1) < 0)
@@ -80,11 +82,12 @@ static int add_state(struct dfa *dfa, struct sets *sets, const struct nodes *nod
 	return 0;
 }
 
-/* The state of a sorted set, made if there is none. */
+/* The state of a sorted set, made if there is none. 0, -ENOMEM or -E2BIG. */
 static int intern(struct dfa *dfa, struct nfa *nfa, struct sets *sets, const struct nodes *nodes,
 		  __u32 *ret_state)
 {
 	size_t b;
+	int r;
 
 	if (2 * dfa->nstates >= sets->nbuckets && rehash(sets, dfa->nstates) < 0)
 		return -ENOMEM;
@@ -95,8 +98,9 @@ static int intern(struct dfa *dfa, struct nfa *nfa, struct sets *sets, const str
 			return 0;
 		}
 	}
-	if (add_state(dfa, sets, nodes, nfa_verdict(nfa, nodes)) < 0)
-		return -ENOMEM;
+	r = add_state(dfa, sets, nodes, nfa_verdict(nfa, nodes));
+	if (r < 0)
+		return r;
 	sets->buckets[b] = (__u32)dfa->nstates;
 	*ret_state = (__u32)dfa->nstates - 1;
 	return 0;
@@ -166,9 +170,11 @@ static int add_edges(struct dfa *dfa, struct nfa *nfa, struct sets *sets, __u32 
 	mark_named(dfa, nfa, from, named);
 	for (label = 0; label < dfa->nclasses; label++) {
 		if (named[label] || !has_usual) {
-			if (nfa_step(nfa, from, dfa->byte_of[label], to) < 0 ||
-			    intern(dfa, nfa, sets, to, &head) < 0)
-				return -ENOMEM;
+			r = nfa_step(nfa, from, dfa->byte_of[label], to);
+			if (r == 0)
+				r = intern(dfa, nfa, sets, to, &head);
+			if (r < 0)
+				return r;
 			if (!named[label]) {
 				usual = head;
 				has_usual = 1;
@@ -196,8 +202,9 @@ int dfa_build(struct dfa *dfa, struct nfa *nfa, const struct nodes *starts, size
 	if (intern(dfa, nfa, &sets, &none, &state) < 0)
 		return -ENOMEM;
 	for (i = 0; i < nstarts; i++) {
-		if (intern(dfa, nfa, &sets, &starts[i], &ret_starts[i]) < 0)
-			return -ENOMEM;
+		r = intern(dfa, nfa, &sets, &starts[i], &ret_starts[i]);
+		if (r < 0)
+			return r;
 	}
 	for (state = 1; state < dfa->nstates; state++) {
 		r = add_edges(dfa, nfa, &sets, state, &from, &to);

@@ -25,7 +25,7 @@ struct dfa {
 
 /*
  * Every state reachable from the start sets; ret_starts[i] is the state of starts[i]. 0, -ENOMEM,
- * or -E2BIG past BH_MAX_DFA_EDGES. The caller calls dfa_done in every case.
+ * or -E2BIG past BH_MAX_DFA_EDGES or BH_MAX_DFA_NODES. The caller calls dfa_done in every case.
  */
 int dfa_build(struct dfa *dfa, struct nfa *nfa, const struct nodes *starts, size_t nstarts,
 	      __u32 *ret_starts);

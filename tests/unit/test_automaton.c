@@ -1,0 +1,568 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The automaton against fixed cases and, at random, against glob_match. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "policy/automaton.h"
+
+#define R BH_PERM_READ
+#define W BH_PERM_WRITE
+#define A BH_PERM_APPEND
+#define N_OF(array) (sizeof(array) / sizeof(*(array)))
+
+static struct rule rule(enum rule_effect effect, __u32 perms, const char *glob)
+{
+	return (struct rule){.effect = effect, .perms = perms, .glob = (char *)(uintptr_t)glob};
+}
+
+static struct automaton compile(const struct rule *rules, size_t n, const struct mount_view *mounts,
+				size_t nmounts)
+{
+	struct automaton automaton;
+	struct error error = {0};
+	int r = automaton_compile(rules, n, mounts, nmounts, &automaton, &error);
+
+	if (r < 0)
+		fail_msg("compile: %s", error.text);
+	return automaton;
+}
+
+static __u32 allowed(const struct automaton *automaton, __u32 sbid, const char *path)
+{
+	__u32 allow = 0xdead, quiet;
+
+	assert_int_equal(automaton_walk(automaton, sbid, path, strlen(path), &allow, &quiet), 0);
+	return allow;
+}
+
+/* Which globs are well formed, and that the offset names the byte at fault. */
+static void test_glob_check(void **state)
+{
+	static const struct {
+		const char *glob;
+		int r;
+		size_t offset;
+		const char *reason;
+	} cases[] = {
+		{"/", 0, 0, NULL},
+		{"/a/b", 0, 0, NULL},
+		{"/**", 0, 0, NULL},
+		{"/**/.env", 0, 0, NULL},
+		{"/a/**/b/**", 0, 0, NULL},
+		{"/*", 0, 0, NULL},
+		{"/a*b*/c", 0, 0, NULL},
+		{"@name", 0, 0, NULL},
+		{"@/tmp/.X11-unix/X*", 0, 0, NULL},
+		{"/a]b}", 0, 0, NULL},
+		{"", -EINVAL, 0, "not absolute"},
+		{"a/b", -EINVAL, 0, "not absolute"},
+		{"**/.env", -EINVAL, 0, "/**/name"},
+		{"~/x", -EINVAL, 0, "~"},
+		{"@", -EINVAL, 1, "needs a name"},
+		{"@a**", -EINVAL, 2, "for paths"},
+		{"/a//b", -EINVAL, 3, "empty component"},
+		{"//", -EINVAL, 1, "empty component"},
+		{"/a/", -EINVAL, 3, "empty component"},
+		{"/a/./b", -EINVAL, 3, "never stand"},
+		{"/a/..", -EINVAL, 3, "never stand"},
+		{"/a/b**", -EINVAL, 3, "whole component"},
+		{"/**.so", -EINVAL, 1, "whole component"},
+		{"/***", -EINVAL, 1, "whole component"},
+		{"/a/b?c", -EINVAL, 4, "?"},
+		{"/a/[bc]", -EINVAL, 3, "[...]"},
+		{"/a/{b,c}", -EINVAL, 3, "{a,b}"},
+		{"/a\\*", -EINVAL, 2, "backslash"},
+	};
+	size_t i, offset;
+	const char *reason;
+
+	(void)state;
+	for (i = 0; i < N_OF(cases); i++) {
+		offset = 0;
+		reason = "";
+		if (glob_check(cases[i].glob, &offset, &reason) != cases[i].r)
+			fail_msg("%s: wrong result", cases[i].glob);
+		if (cases[i].r && (offset != cases[i].offset || !strstr(reason, cases[i].reason)))
+			fail_msg("%s: offset %zu: %s", cases[i].glob, offset, reason);
+	}
+}
+
+/* One glob, one path: the meaning of *, ** and component boundaries, by both matchers. */
+static void test_meaning(void **state)
+{
+	static const struct {
+		const char *glob, *path;
+		int match;
+	} cases[] = {
+		{"/a/b", "/a/b", 1},
+		{"/a/b", "/a/bc", 0},
+		{"/a/b", "/a", 0},
+		{"/a/b", "/a/b/c", 0},
+		{"/a/*", "/a/b", 1},
+		{"/a/*", "/a/b/c", 0},
+		{"/a/*", "/a", 0},
+		{"/a/*.so*", "/a/libc.so.6", 1},
+		{"/a/*.so*", "/a/.so", 1},
+		{"/a/*.so*", "/a/libc.a", 0},
+		{"/a*", "/a", 1},
+		{"/a*", "/ab", 1},
+		{"/a*", "/a/b", 0},
+		{"/a/**", "/a", 1},
+		{"/a/**", "/a/b", 1},
+		{"/a/**", "/a/b/c", 1},
+		{"/a/**", "/ab", 0},
+		{"/a/**", "/", 0},
+		{"/**", "/", 1},
+		{"/**", "/a/b", 1},
+		{"/**", "@a", 0},
+		{"/", "/", 1},
+		{"/", "/a", 0},
+		{"/*", "/", 0},
+		{"/**/.env", "/.env", 1},
+		{"/**/.env", "/a/.env", 1},
+		{"/**/.env", "/a/b/.env", 1},
+		{"/**/.env", "/a/b.env", 0},
+		{"/**/.env", "/.env/a", 0},
+		{"/a/**/x", "/a/x", 1},
+		{"/a/**/x", "/a/x/x", 1},
+		{"/a/**/x", "/ax", 0},
+		{"/a/**/b/**/c", "/a/b/b/c", 1},
+		{"/a/**/b/**/c", "/a/c/b", 0},
+		{"/a/**/**/c", "/a/c", 1},
+		{"/a/**/*", "/a", 0},
+		{"/a/**/*", "/a/b/c", 1},
+		{"@name", "@name", 1},
+		{"@name", "@names", 0},
+		{"@n*", "@names", 1},
+		{"@n*", "@n/x", 0},
+		{"@n*", "/n", 0},
+		{"/a\n*", "/a\nb", 1},
+		{"/\xff*", "/\xff\x80", 1},
+		{"/*", "/\x80\n\x01", 1},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(cases); i++) {
+		struct rule one = rule(RULE_ALLOW, R, cases[i].glob);
+		struct automaton automaton = compile(&one, 1, NULL, 0);
+
+		if (!!glob_match(cases[i].glob, cases[i].path, strlen(cases[i].path)) !=
+		    cases[i].match)
+			fail_msg("glob_match: %s on %s", cases[i].glob, cases[i].path);
+		if ((allowed(&automaton, 0, cases[i].path) == R) != cases[i].match)
+			fail_msg("automaton: %s on %s", cases[i].glob, cases[i].path);
+		automaton_done(&automaton);
+	}
+}
+
+/* Deny wins whatever the order, write brings append, quiet stays beside the verdict. */
+static void test_verdicts(void **state)
+{
+	const struct rule rules[] = {
+		rule(RULE_DENY, W, "/a/secret/**"),  rule(RULE_ALLOW, R | W, "/a/**"),
+		rule(RULE_QUIET, R | W, "/a/quiet"), rule(RULE_QUIET, R, "/b"),
+		rule(RULE_ALLOW, A, "/log"),
+	};
+	struct automaton automaton = compile(rules, N_OF(rules), NULL, 0);
+	__u32 allow, quiet;
+
+	(void)state;
+	assert_int_equal(allowed(&automaton, 0, "/a"), R | W | A);
+	assert_int_equal(allowed(&automaton, 0, "/a/secret"), R);
+	assert_int_equal(allowed(&automaton, 0, "/a/secret/x"), R);
+	assert_int_equal(allowed(&automaton, 0, "/a/secrets"), R | W | A);
+	assert_int_equal(allowed(&automaton, 0, "/log"), A);
+	assert_int_equal(allowed(&automaton, 0, "/c"), 0);
+	automaton_walk(&automaton, 0, "/b", 2, &allow, &quiet);
+	assert_int_equal(allow, 0);
+	assert_int_equal(quiet, R);
+	automaton_walk(&automaton, 0, "/a/quiet", 8, &allow, &quiet);
+	assert_int_equal(allow, R | W | A);
+	assert_int_equal(quiet, 0);
+	automaton_done(&automaton);
+}
+
+/* No rule: nothing is allowed anywhere, and the dead row is all zero. */
+static void test_empty(void **state)
+{
+	const struct mount_view mounts[] = {{1, "/", "/"}, {2, "/x", "/y"}};
+	struct automaton automaton = compile(NULL, 0, mounts, 2);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < automaton.head.nwords; i++)
+		assert_int_equal(automaton.words[i], 0);
+	assert_int_equal(automaton.head.start, 0);
+	assert_int_equal(allowed(&automaton, 2, "/x/a"), 0);
+	automaton_done(&automaton);
+}
+
+/* A path on a superblock is judged as the path people see, through every mount of it. */
+static void test_mounts(void **state)
+{
+	const struct rule rules[] = {
+		rule(RULE_ALLOW, R, "/**"),	     rule(RULE_ALLOW, W, "/srv/data*"),
+		rule(RULE_ALLOW, W, "/srv/data/**"), rule(RULE_DENY, R, "/etc/shadow"),
+		rule(RULE_ALLOW, BH_PERM_EXEC, "/"), rule(RULE_ALLOW, BH_PERM_LINK, "/boot"),
+	};
+	const struct mount_view mounts[] = {
+		{7, "/", "/boot"},
+		{1, "/", "/"},
+		{1, "/exports/data", "/srv/data"},
+		{2, "/vol", "/"},
+		{3, "/deep/etc", "/etc"},
+		{4, "/a", "/srv/data"},
+		{4, "/a", "/mnt/other"},
+	};
+	static const struct {
+		__u32 sbid;
+		const char *path;
+		__u32 allow;
+	} cases[] = {
+		{1, "", R | BH_PERM_EXEC},
+		{1, "/", R | BH_PERM_EXEC},
+		{1, "/x", R},
+		{1, "/etc/shadow", 0},
+		{1, "/exports/data", R | W | A},
+		{1, "/exports/data/x", R | W | A},
+		{1, "/exports/datax", R},
+		{1, "/srv/data/x", R | W | A},
+		{2, "", 0},
+		{2, "/vo", 0},
+		{2, "/vol", R | BH_PERM_EXEC},
+		{2, "/vol/etc/shadow", 0},
+		{2, "/vol/etc/passwd", R},
+		{2, "/volx", 0},
+		{2, "/etc/passwd", 0},
+		{3, "/deep/etc/shadow", 0},
+		{3, "/deep/etc", R},
+		{3, "/deep/etcx", 0},
+		{4, "/a/x", R | W | A},
+		{4, "/ax", 0},
+		{7, "", R | BH_PERM_LINK},
+		{7, "/", R | BH_PERM_LINK},
+		{7, "/vmlinuz", R},
+	};
+	struct automaton automaton = compile(rules, N_OF(rules), mounts, N_OF(mounts));
+	__u32 allow, quiet;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(automaton.nstarts, 5);
+	for (i = 0; i < N_OF(cases); i++) {
+		if (allowed(&automaton, cases[i].sbid, cases[i].path) != cases[i].allow)
+			fail_msg("superblock %u: %s: %x", cases[i].sbid, cases[i].path,
+				 allowed(&automaton, cases[i].sbid, cases[i].path));
+	}
+	assert_int_equal(automaton_walk(&automaton, 99, "/", 1, &allow, &quiet), -ENOENT);
+	automaton_done(&automaton);
+}
+
+/* A denied name denies the file under each of its names. */
+static void test_one_name_denied(void **state)
+{
+	const struct rule rules[] = {rule(RULE_ALLOW, R, "/open/**"),
+				     rule(RULE_DENY, R, "/shut/**")};
+	const struct mount_view mounts[] = {
+		{1, "/d", "/open"}, {1, "/d", "/shut/x"}, {1, "/", "/m"}};
+	struct automaton automaton = compile(rules, 2, mounts, 3);
+
+	(void)state;
+	assert_int_equal(allowed(&automaton, 1, "/d/f"), 0);
+	assert_int_equal(allowed(&automaton, 0, "/open/f"), R);
+	automaton_done(&automaton);
+}
+
+/* The state behind /proc/self is the one the walk reaches, and only where /proc is whole. */
+static void test_self(void **state)
+{
+	const struct rule rules[] = {rule(RULE_ALLOW, R, "/proc/self/**"),
+				     rule(RULE_ALLOW, R, "/proc/stat")};
+	const struct mount_view mounts[] = {{5, "/", "/proc"}, {6, "/sys", "/proc"}};
+	struct automaton automaton = compile(rules, 2, mounts, 2);
+	__u32 row = automaton.head.nclasses;
+
+	(void)state;
+	assert_int_equal(allowed(&automaton, 5, "/self/maps"), R);
+	assert_int_equal(allowed(&automaton, 5, "/1/maps"), 0);
+	assert_int_equal(allowed(&automaton, 5, ""), 0);
+	assert_int_not_equal(automaton.starts[0].start.self, 0);
+	assert_int_equal(automaton.words[automaton.starts[0].start.self + row] & 0xffff, R);
+	assert_int_equal(automaton.starts[1].start.self, 0);
+	automaton_done(&automaton);
+}
+
+/* The longest names and paths the kernel has. */
+static void test_long(void **state)
+{
+	static char name[BH_MAX_NAME + 2], deep[BH_MAX_PATH + 1], path[BH_MAX_PATH + 1];
+	struct rule rules[] = {rule(RULE_ALLOW, R, name), rule(RULE_ALLOW, W, deep),
+			       rule(RULE_ALLOW, BH_PERM_EXEC, "/**/z*")};
+	struct automaton automaton;
+	size_t i;
+
+	(void)state;
+	memset(name, 'n', sizeof(name) - 1);
+	name[0] = '/';
+	for (i = 0; i < BH_MAX_PATH - 1; i += 2)
+		memcpy(deep + i, "/d", 2);
+	automaton = compile(rules, 3, NULL, 0);
+	assert_int_equal(allowed(&automaton, 0, name), R);
+	name[BH_MAX_NAME] = 'x';
+	assert_int_equal(allowed(&automaton, 0, name), 0);
+	assert_int_equal(allowed(&automaton, 0, deep), W | A);
+	memcpy(path, deep, sizeof(path));
+	path[4000] = '\0';
+	assert_int_equal(allowed(&automaton, 0, path), 0);
+	path[3999] = 'z';
+	assert_int_equal(allowed(&automaton, 0, path), BH_PERM_EXEC);
+	automaton_done(&automaton);
+}
+
+static uint64_t random_state = 42;
+
+static unsigned int draw(unsigned int below)
+{
+	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned int)(random_state >> 33) % below;
+}
+
+/* Few letters, so that random globs and random paths meet. */
+static const char *const names[] = {"a", "b", "ab", "ba", "aab", "\xff", "\n", "c"};
+static const char *const patterns[] = {"a",  "b",  "ab",  "*",	  "a*",	  "*b", "a*b",
+				       "**", "**", "*a*", "*b*a", "\xff", "\n"};
+
+static void random_text(char *text, const char *const *parts, size_t nparts, unsigned int most)
+{
+	unsigned int i, n = 1 + draw(most);
+
+	text[0] = '\0';
+	for (i = 0; i < n; i++) {
+		strcat(text, "/");
+		strcat(text, parts[draw((unsigned int)nparts)]);
+	}
+}
+
+struct random_case {
+	struct rule rules[12];
+	char globs[12][64], roots[5][64], points[5][64];
+	struct mount_view mounts[5];
+	size_t nrules, nmounts;
+};
+
+static void random_case(struct random_case *c)
+{
+	size_t i;
+
+	c->nrules = 1 + draw(12);
+	c->nmounts = draw(6);
+	for (i = 0; i < c->nrules; i++) {
+		random_text(c->globs[i], patterns, N_OF(patterns), 4);
+		c->rules[i] = rule((enum rule_effect)draw(3), 1 + draw(BH_PERM_ALL), c->globs[i]);
+	}
+	for (i = 0; i < c->nmounts; i++) {
+		random_text(c->roots[i], names, N_OF(names), 2);
+		random_text(c->points[i], names, N_OF(names), 2);
+		if (!draw(3))
+			strcpy(c->roots[i], "/");
+		if (!draw(3))
+			strcpy(c->points[i], "/");
+		c->mounts[i] = (struct mount_view){1 + draw(3), c->roots[i], c->points[i]};
+	}
+}
+
+struct verdict {
+	__u32 allow, deny, quiet;
+};
+
+/* What the rules say of one name, by glob_match alone. */
+static void judge_name(const struct random_case *c, const char *path, struct verdict *verdict)
+{
+	__u32 perms;
+	size_t i;
+
+	for (i = 0; i < c->nrules; i++) {
+		if (!glob_match(c->rules[i].glob, path, strlen(path)))
+			continue;
+		perms = c->rules[i].perms | (c->rules[i].perms & W ? A : 0);
+		verdict->allow |= c->rules[i].effect == RULE_ALLOW ? perms : 0;
+		verdict->deny |= c->rules[i].effect == RULE_DENY ? perms : 0;
+		verdict->quiet |= c->rules[i].effect == RULE_QUIET ? perms : 0;
+	}
+}
+
+/* The names a file has through the mounts of its superblock, judged one by one. */
+static void judge_file(const struct random_case *c, __u32 sbid, const char *path,
+		       struct verdict *verdict)
+{
+	char seen[256];
+	size_t i, length;
+
+	path = strcmp(path, "/") ? path : "";
+	for (i = 0; i < c->nmounts; i++) {
+		const struct mount_view *mount = &c->mounts[i];
+
+		length = strcmp(mount->root, "/") ? strlen(mount->root) : 0;
+		if (mount->sbid != sbid || strncmp(path, mount->root, length) ||
+		    (path[length] && path[length] != '/'))
+			continue;
+		snprintf(seen, sizeof(seen), "%s%s", strcmp(mount->point, "/") ? mount->point : "",
+			 path + length);
+		judge_name(c, seen, verdict);
+	}
+}
+
+static void compare(const struct random_case *c, const struct automaton *automaton, __u32 sbid,
+		    const char *path)
+{
+	struct verdict v = {0};
+	__u32 allow, quiet;
+	int r = automaton_walk(automaton, sbid, path, strlen(path), &allow, &quiet);
+
+	if (r == -ENOENT)
+		return;
+	if (sbid)
+		judge_file(c, sbid, path, &v);
+	else
+		judge_name(c, path, &v);
+	v.allow &= ~v.deny;
+	if (allow != v.allow || quiet != (v.quiet & ~v.allow))
+		fail_msg("superblock %u, %s: allow %x, expected %x", sbid, path, allow, v.allow);
+}
+
+/* Thousands of random rule sets and mounts: automaton and glob_match agree on every path. */
+static void test_differential(void **state)
+{
+	struct random_case c;
+	char path[128];
+	int i, j;
+
+	(void)state;
+	for (i = 0; i < 3000; i++) {
+		struct automaton automaton;
+
+		random_case(&c);
+		automaton = compile(c.rules, c.nrules, c.mounts, c.nmounts);
+		for (j = 0; j < 60; j++) {
+			random_text(path, names, N_OF(names), 5);
+			if (!draw(20))
+				strcpy(path, "/");
+			compare(&c, &automaton, draw(4), path);
+		}
+		automaton_done(&automaton);
+	}
+}
+
+/* No two rows of a table are equal: no path tells states apart that the table keeps apart for
+ * nothing (the converse, that none were merged wrongly, is the differential test). */
+static void test_minimal(void **state)
+{
+	const struct rule rules[] = {rule(RULE_ALLOW, R, "/usr/lib/**/*.so*"),
+				     rule(RULE_ALLOW, R, "/opt/lib/**/*.so*"),
+				     rule(RULE_DENY, R, "/nothing/**")};
+	struct automaton automaton = compile(rules, 3, NULL, 0);
+	size_t i, j, row = automaton.head.nclasses + BH_ROW_EXTRA;
+
+	(void)state;
+	for (i = 0; i < automaton.head.nwords; i += row) {
+		for (j = i + row; j < automaton.head.nwords; j += row)
+			assert_memory_not_equal(automaton.words + i, automaton.words + j,
+						row * sizeof(__u32));
+	}
+	/* The two trees share their tails: nine states for each head, six for the tail and less. */
+	assert_in_range(automaton.head.nwords / row, 10, 22);
+	automaton_done(&automaton);
+}
+
+/* A set of rules that has no small automaton is refused, the rule is named, *ret is left alone. */
+static void test_bound(void **state)
+{
+	char globs[16][64];
+	struct rule rules[16];
+	struct automaton automaton, before;
+	struct error error = {0};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 16; i++) {
+		snprintf(globs[i], sizeof(globs[i]), "/**/a%zu*b%zu*c/**/d*", i, i * 7);
+		rules[i] = rule(RULE_ALLOW, 1u << (i % 13), globs[i]);
+		rules[i].place = (struct place){"big.yaml", (unsigned int)i + 1, 7};
+	}
+	memset(&automaton, 0x5a, sizeof(automaton));
+	before = automaton;
+	assert_int_equal(automaton_compile(rules, 16, NULL, 0, &automaton, &error), -E2BIG);
+	assert_memory_equal(&automaton, &before, sizeof(before));
+	assert_non_null(strstr(error.text, "big.yaml:"));
+}
+
+/* A bad glob is refused with its place. */
+static void test_bad_rule(void **state)
+{
+	struct rule bad = rule(RULE_ALLOW, R, "/a/[b]");
+	struct automaton automaton;
+	struct error error = {0};
+
+	(void)state;
+	bad.place = (struct place){"x.yaml", 3, 9};
+	assert_int_equal(automaton_compile(&bad, 1, NULL, 0, &automaton, &error), -EINVAL);
+	assert_non_null(strstr(error.text, "x.yaml:3:9: /a/[b]"));
+}
+
+/* Hundreds of rules under thirty mounts compile while a person waits for a prompt. */
+static void test_speed(void **state)
+{
+	static char globs[500][64], points[30][32], roots[30][32];
+	static struct rule rules[500];
+	static struct mount_view mounts[30];
+	struct timespec begin, end;
+	struct automaton automaton;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 500; i++) {
+		snprintf(globs[i], sizeof(globs[i]),
+			 i % 10 ? "/usr/share/package%zu/%s" : "/**/secret%zu%s", i * 7919 % 1000,
+			 i % 3 ? "**" : "*.conf");
+		if (!(i % 10))
+			snprintf(globs[i], sizeof(globs[i]), "/**/secret%zu", i % 200);
+		rules[i] = rule(i % 10 ? RULE_ALLOW : RULE_DENY, R, globs[i]);
+	}
+	for (i = 0; i < 30; i++) {
+		snprintf(points[i], sizeof(points[i]), "/usr/share/package%zu", i * 7919 % 1000);
+		snprintf(roots[i], sizeof(roots[i]), "/exports/volume%zu", i);
+		mounts[i] =
+			(struct mount_view){1 + (__u32)i % 6, i % 4 ? roots[i] : "/", points[i]};
+	}
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	automaton = compile(rules, 500, mounts, 30);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	print_message("%u words, %u classes, %ld ms\n", automaton.head.nwords,
+		      automaton.head.nclasses,
+		      (end.tv_sec - begin.tv_sec) * 1000 + (end.tv_nsec - begin.tv_nsec) / 1000000);
+	assert_in_range(end.tv_sec - begin.tv_sec, 0, 3);
+	automaton_done(&automaton);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_glob_check),   cmocka_unit_test(test_meaning),
+		cmocka_unit_test(test_verdicts),     cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_mounts),	     cmocka_unit_test(test_one_name_denied),
+		cmocka_unit_test(test_self),	     cmocka_unit_test(test_long),
+		cmocka_unit_test(test_differential), cmocka_unit_test(test_minimal),
+		cmocka_unit_test(test_bound),	     cmocka_unit_test(test_bad_rule),
+		cmocka_unit_test(test_speed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
