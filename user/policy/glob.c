@@ -3,7 +3,7 @@
  * Globs: which are well formed, and what one of them matches. glob_match shares nothing with the
  * automaton on purpose: each is the other's test.
  */
-#include "automaton.h"
+#include "glob.h"
 
 #include <errno.h>
 #include <string.h>
@@ -202,4 +202,42 @@ int glob_match(const char *glob, const char *path, size_t length)
 	if (length == 1)
 		length = 0;
 	return match_components(glob, strcmp(glob, "/") ? glob_length : 0, path, length);
+}
+
+/* Is each name that `narrow` (a component that may have stars) matches matched by `wide`? */
+static int covers_name(const char *wide, size_t wide_length, const char *narrow, size_t length)
+{
+	if (is_text(narrow, length, "**"))
+		return 0;
+	if (is_text(wide, wide_length, "*"))
+		return 1;
+	if (memchr(narrow, '*', length))
+		return wide_length == length && !memcmp(wide, narrow, length);
+	return match_name(wide, wide_length, narrow, length);
+}
+
+int glob_covers(const char *wide, const char *narrow)
+{
+	size_t wide_length = strlen(wide), length = strlen(narrow), w = 0, n = 0;
+	size_t wide_part, part;
+
+	if (!strcmp(wide, narrow))
+		return 1;
+	if (!strchr(narrow, '*'))
+		return glob_match(wide, narrow, length);
+	if (wide[0] == '@' || narrow[0] == '@')
+		return 0;
+	while (w < wide_length) {
+		wide_part = component_length(wide, w, wide_length);
+		if (is_text(wide + w + 1, wide_part, "**"))
+			return w + wide_part + 1 == wide_length;
+		if (n == length)
+			return 0;
+		part = component_length(narrow, n, length);
+		if (!covers_name(wide + w + 1, wide_part, narrow + n + 1, part))
+			return 0;
+		w += wide_part + 1;
+		n += part + 1;
+	}
+	return n == length;
 }

@@ -24,12 +24,15 @@ struct policy {
 	__u64 caps;	    /* capability bits that stay: a constant set in this version */
 	struct rule *rules; /* files, exec and unix of all files, in order of reading */
 	size_t nrules;
+	char **files; /* every file read, the main one first: place.file is one of these */
+	size_t nfiles;
 	unsigned char digest[32]; /* of all text read, in order: what `reload` compares */
 };
 
 struct policy_options {
 	const char *include_dir; /* where include: base/x is looked up, as base/x.yaml */
 	const char *const *vars; /* "NAME=value" overrides of the file's vars, NULL-terminated */
+	const char *root; /* the directory that "/" means where links are followed; NULL: "/" */
 };
 
 /*
@@ -43,10 +46,18 @@ void policy_free(struct policy *policy);
 
 /*
  * The rule that decides `perms` on `path` (as people write it): the first deny that matches, else
- * the first allow that covers all; NULL when no rule says anything. *ret_allowed is the verdict.
+ * the first allow that covers all, else (several together) the first that covers some; of a refusal
+ * that no deny made, the first quiet rule. NULL when no rule says anything. *ret_allowed is the
+ * verdict, the automaton's own.
  */
 const struct rule *policy_explain(const struct policy *policy, const char *path, size_t length,
 				  __u32 perms, bool *ret_allowed);
+
+/*
+ * `path` with the root-owned symbolic links in its literal head followed, as policy_load does to
+ * rules (malloc'ed): what to ask policy_explain about. root as in policy_options. 0 or -errno.
+ */
+int policy_resolve(const char *root, const char *path, char **ret_path, struct error *error);
 
 /* "read", "map-exec", ... <-> BH_PERM_*; 0 for an unknown word. */
 __u32 perm_from_text(const char *text);

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "resolve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <bulkhead/limits.h>
+#include "base/cleanup.h"
+
+/* Links at their longest in front of a glob at its longest. */
+#define ROOM (2 * PATH_MAX + 2)
+
+struct walk {
+	const struct resolver *resolver;
+	struct error *error;
+	char done[ROOM]; /* resolved: "" or "/a/b" */
+	char todo[ROOM]; /* what is left: "" or "/c/d" */
+	unsigned int links;
+};
+
+static int too_long(struct walk *walk)
+{
+	return error_set(walk->error, EINVAL, "longer than a path can be once links are followed");
+}
+
+/* Moves the first component of `todo`, `length` bytes with its slash, to the end of `done`. */
+static int keep(struct walk *walk, size_t length)
+{
+	size_t at = strlen(walk->done);
+
+	if (at + length >= sizeof(walk->done))
+		return too_long(walk);
+	memcpy(walk->done + at, walk->todo, length);
+	walk->done[at + length] = '\0';
+	memmove(walk->todo, walk->todo + length, strlen(walk->todo + length) + 1);
+	return 0;
+}
+
+static int keep_rest(struct walk *walk)
+{
+	return keep(walk, strlen(walk->todo));
+}
+
+/* Puts a link's target in place of the component that was just moved to `done`. */
+static int substitute(struct walk *walk, const char *target)
+{
+	_cleanup_free_ char *rest = strdup(walk->todo);
+	const char *slash = target[0] == '/' ? "" : "/";
+
+	if (!rest)
+		return error_set(walk->error, ENOMEM, "no memory to follow a link");
+	if (++walk->links > BH_MAX_SYMLINKS)
+		return error_set(walk->error, EINVAL,
+				 "more than %d symbolic links: write the place they lead to",
+				 BH_MAX_SYMLINKS);
+	if (strpbrk(target, "*?[{\\"))
+		return error_set(walk->error, EINVAL,
+				 "%s is a symbolic link to %s, which no glob can name", walk->done,
+				 target);
+	if (target[0] == '/')
+		walk->done[0] = '\0';
+	else
+		*strrchr(walk->done, '/') = '\0';
+	if (snprintf(walk->todo, sizeof(walk->todo), "%s%s%s", slash, target, rest) >=
+	    (int)sizeof(walk->todo))
+		return too_long(walk);
+	return 0;
+}
+
+static int follow(struct walk *walk)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlinkat(walk->resolver->root, walk->done + 1, target, sizeof(target) - 1);
+
+	if (n < 0)
+		return error_set(walk->error, errno, "%s: %s", walk->done, strerror(errno));
+	target[n] = '\0';
+	return substitute(walk, target);
+}
+
+static bool is_absent(int error)
+{
+	/* Without privilege a check cannot look everywhere; the agent, which enforces, can. */
+	return error == ENOENT || error == ENOTDIR || (error == EACCES && geteuid());
+}
+
+/* Looks at the component that was just moved to `done`. */
+static int look(struct walk *walk)
+{
+	struct stat st;
+
+	if (fstatat(walk->resolver->root, walk->done + 1, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		if (is_absent(errno))
+			return keep_rest(walk);
+		return error_set(walk->error, errno, "%s: %s", walk->done, strerror(errno));
+	}
+	if (!S_ISLNK(st.st_mode))
+		return 0;
+	if (st.st_uid != walk->resolver->owner)
+		return error_set(walk->error, EINVAL,
+				 "%s is a symbolic link of uid %u, who could change it: write the "
+				 "place it leads to",
+				 walk->done, st.st_uid);
+	return follow(walk);
+}
+
+/* Drops "/", "/." and "/..", which only links bring in. */
+static bool drop_dots(struct walk *walk, size_t length)
+{
+	char *last = strrchr(walk->done, '/');
+	bool up = length == 3 && !memcmp(walk->todo, "/..", 3);
+
+	if (!up && length != 1 && !(length == 2 && walk->todo[1] == '.'))
+		return false;
+	if (up && last)
+		*last = '\0';
+	memmove(walk->todo, walk->todo + length, strlen(walk->todo + length) + 1);
+	return true;
+}
+
+static int step(struct walk *walk)
+{
+	size_t length = 1 + strcspn(walk->todo + 1, "/");
+	int r;
+
+	if (memchr(walk->todo, '*', length) || !strcmp(walk->done, "/proc"))
+		return keep_rest(walk);
+	if (drop_dots(walk, length))
+		return 0;
+	r = keep(walk, length);
+	return r < 0 ? r : look(walk);
+}
+
+int resolve_glob(const struct resolver *resolver, const char *glob, char **ret_glob,
+		 struct error *error)
+{
+	_cleanup_free_ struct walk *walk = calloc(1, sizeof(*walk));
+	char *result;
+	int r = 0;
+
+	if (!walk)
+		return error_set(error, ENOMEM, "no memory to follow links");
+	walk->resolver = resolver;
+	walk->error = error;
+	if (strlen(glob) >= sizeof(walk->todo))
+		return too_long(walk);
+	strcpy(glob[0] == '/' ? walk->todo : walk->done, glob);
+	while (r == 0 && walk->todo[0])
+		r = step(walk);
+	if (r < 0)
+		return r;
+	result = strdup(walk->done[0] ? walk->done : "/");
+	if (!result)
+		return error_set(error, ENOMEM, "no memory to follow links");
+	*ret_glob = result;
+	return 0;
+}

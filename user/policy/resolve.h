@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The literal head of a glob, with the symbolic links on its way followed: a kernel program sees
+ * where a file stands, never the link that led there. Internal to the policy layer.
+ */
+#ifndef POLICY_RESOLVE_H
+#define POLICY_RESOLVE_H
+
+#include <sys/types.h>
+#include "base/log.h"
+
+struct resolver {
+	int root;    /* descriptor of the directory that "/" means */
+	uid_t owner; /* whose links are followed: root's */
+};
+
+/*
+ * *ret_glob: the glob with its head resolved (malloc'ed), equal to `glob` when no link is on the
+ * way. Names that do not exist stay as written. Below /proc nothing is followed: its links depend
+ * on who looks. -EINVAL with a reason: a link that someone else owns, too many links, a target no
+ * glob can name; or another errno.
+ */
+int resolve_glob(const struct resolver *resolver, const char *glob, char **ret_glob,
+		 struct error *error);
+
+#endif

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "load.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "grow.h"
+
+/* Running a file means reading it, mapping it executable, and being the program. */
+#define EXEC_PERMS (BH_PERM_EXEC | BH_PERM_MAP_EXEC | BH_PERM_READ)
+
+static const struct choice truth[] = {
+	{"true", 1, NULL},
+	{"false", 0, NULL},
+	{NULL, 0, NULL},
+};
+
+/* Globs that share an effect and rights, and where they stand. */
+struct clause {
+	enum rule_effect effect;
+	__u32 perms;
+	char **globs;
+	unsigned int count;
+	const char *path; /* of the list: "files[3].on" */
+};
+
+static int prefix_place(struct loader *loader, const struct place *place, int r)
+{
+	error_prefix(loader->error, "%s:%u:%u", place->file, place->line, place->column);
+	return r;
+}
+
+int rules_read_glob(struct loader *loader, const struct place *place, const char *text,
+		    char **ret_glob, char **ret_written)
+{
+	_cleanup_free_ char *written = NULL, *glob = NULL;
+	const char *reason;
+	size_t offset;
+	int r = vars_expand(&loader->vars, text, &written, loader->error);
+
+	if (r < 0)
+		return prefix_place(loader, place, r);
+	if (glob_check(written, &offset, &reason) < 0)
+		return error_at(loader->error, place, "\"%s\": %s", written, reason);
+	r = resolve_glob(&loader->resolver, written, &glob, loader->error);
+	if (r < 0)
+		return prefix_place(loader, place, r);
+	if (glob_check(glob, &offset, &reason) < 0)
+		return error_at(loader->error, place, "\"%s\" leads to \"%s\": %s", written, glob,
+				reason);
+	*ret_glob = TAKE_PTR(glob);
+	if (ret_written)
+		*ret_written = TAKE_PTR(written);
+	return 0;
+}
+
+static int push_rule(struct loader *loader, const struct clause *clause, const struct place *place,
+		     char *glob, char *written)
+{
+	struct policy *policy = loader->policy;
+
+	if (policy->nrules >= BH_MAX_RULES)
+		return error_at(loader->error, place,
+				"more than %d rules: write ** or * for what is alike",
+				BH_MAX_RULES);
+	if (grow(&policy->rules, &loader->rules_size, policy->nrules + 1) < 0 ||
+	    grow(&loader->written, &loader->written_size, policy->nrules + 1) < 0)
+		return error_set(loader->error, ENOMEM, "no memory for rules");
+	loader->written[loader->nwritten++] = written;
+	policy->rules[policy->nrules++] = (struct rule){
+		.effect = clause->effect,
+		.perms = clause->perms,
+		.glob = glob,
+		.place = *place,
+	};
+	return 0;
+}
+
+static int add_glob(struct loader *loader, const struct clause *clause, const struct place *place,
+		    const char *text)
+{
+	_cleanup_free_ char *glob = NULL, *written = NULL;
+	int r = rules_read_glob(loader, place, text, &glob, &written);
+
+	if (r < 0)
+		return r;
+	if (glob[0] == '@' && clause->perms & ~(__u32)BH_PERM_CONNECT)
+		return error_at(loader->error, place,
+				"%s is an abstract socket: write it under unix: connect", glob);
+	r = push_rule(loader, clause, place, glob, written);
+	if (r == 0) {
+		(void)TAKE_PTR(glob);
+		(void)TAKE_PTR(written);
+	}
+	return r;
+}
+
+static int add_clause(struct loader *loader, const struct unit *unit, const struct clause *clause)
+{
+	const struct outline_entry *entry;
+	unsigned int i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < clause->count; i++) {
+		entry = outline_find(&unit->outline, "%s[%u]", clause->path, i);
+		r = add_glob(loader, clause, &entry->place, clause->globs[i]);
+	}
+	return r;
+}
+
+/* A list of rights under `path`. */
+static int read_perms(struct loader *loader, const struct unit *unit, const char *path,
+		      char *const *words, unsigned int count, __u32 *ret_perms)
+{
+	const struct outline_entry *entry;
+	char known[256];
+	__u32 perms = 0;
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		__u32 perm = perm_from_text(words[i]);
+
+		entry = outline_find(&unit->outline, "%s[%u]", path, i);
+		if (perm == BH_PERM_JIT)
+			return error_at(loader->error, &entry->place,
+					"jit belongs to a program: write exec: [{on: [...], jit: "
+					"true}]");
+		if (!perm)
+			return error_at(loader->error, &entry->place,
+					"unknown right \"%s\": write some of %s", words[i],
+					perms_to_text(BH_PERM_ALL & ~BH_PERM_JIT, known,
+						      sizeof(known)));
+		perms |= perm;
+	}
+	if (perms & BH_PERM_WRITE)
+		perms |= BH_PERM_APPEND;
+	*ret_perms = perms;
+	return 0;
+}
+
+static int refuse_rule(struct loader *loader, const struct unit *unit, const char *list,
+		       unsigned int i, const char *reason)
+{
+	return error_at(loader->error, &outline_find(&unit->outline, "%s[%u]", list, i)->place,
+			"%s", reason);
+}
+
+static int take_file_rule(struct loader *loader, const struct unit *unit, unsigned int i)
+{
+	const struct text_rule *rule = &unit->text->files[i];
+	const struct {
+		const char *key;
+		char *const *words;
+		unsigned int count;
+	} effects[] = {
+		[RULE_ALLOW] = {"allow", rule->allow, rule->allow_count},
+		[RULE_DENY] = {"deny", rule->deny, rule->deny_count},
+		[RULE_QUIET] = {"quiet", rule->quiet, rule->quiet_count},
+	};
+	char rights_path[64], path[64];
+	struct clause clause = {.globs = rule->on, .count = rule->on_count, .path = path};
+	unsigned int e, given = 0;
+	int r;
+
+	for (e = 0; e < sizeof(effects) / sizeof(*effects); e++) {
+		if (effects[e].words) {
+			clause.effect = (enum rule_effect)e;
+			given++;
+		}
+	}
+	if (given != 1)
+		return refuse_rule(loader, unit, "files", i,
+				   "write one of allow, deny and quiet: one rule, one effect");
+	if (!rule->on)
+		return refuse_rule(loader, unit, "files", i,
+				   "no files: write on: [...], the globs it is about");
+	snprintf(path, sizeof(path), "files[%u].on", i);
+	snprintf(rights_path, sizeof(rights_path), "files[%u].%s", i, effects[clause.effect].key);
+	r = read_perms(loader, unit, rights_path, effects[clause.effect].words,
+		       effects[clause.effect].count, &clause.perms);
+	return r < 0 ? r : add_clause(loader, unit, &clause);
+}
+
+static int take_exec_rule(struct loader *loader, const struct unit *unit, unsigned int i)
+{
+	const struct text_exec *exec = &unit->text->exec[i];
+	char path[64];
+	const struct clause clause = {RULE_ALLOW, EXEC_PERMS, exec->on, exec->on_count, path};
+	struct clause with_jit = clause;
+	int jit = 0, r = 0;
+
+	if (!exec->on)
+		return refuse_rule(loader, unit, "exec", i,
+				   "no programs: write on: [...], the programs it is about");
+	if (exec->jit)
+		r = settings_choose(loader, &outline_find(&unit->outline, "exec[%u].jit", i)->place,
+				    "jit", exec->jit, truth, &jit);
+	if (r < 0)
+		return r;
+	if (jit)
+		with_jit.perms |= BH_PERM_JIT;
+	snprintf(path, sizeof(path), "exec[%u].on", i);
+	return add_clause(loader, unit, &with_jit);
+}
+
+static int take_unix(struct loader *loader, const struct unit *unit)
+{
+	const struct text_unix *sockets = unit->text->unix_sockets;
+	int r;
+
+	if (!sockets)
+		return 0;
+	r = add_clause(loader, unit,
+		       &(struct clause){RULE_ALLOW, BH_PERM_CONNECT, sockets->connect,
+					sockets->connect_count, "unix.connect"});
+	if (r < 0)
+		return r;
+	return add_clause(loader, unit,
+			  &(struct clause){RULE_QUIET, BH_PERM_CONNECT, sockets->quiet,
+					   sockets->quiet_count, "unix.quiet"});
+}
+
+int rules_take(struct loader *loader, const struct unit *unit)
+{
+	unsigned int i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < unit->text->files_count; i++)
+		r = take_file_rule(loader, unit, i);
+	for (i = 0; r == 0 && i < unit->text->exec_count; i++)
+		r = take_exec_rule(loader, unit, i);
+	return r < 0 ? r : take_unix(loader, unit);
+}

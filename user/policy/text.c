@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <cyaml/cyaml.h>
+
+#define GIVEN (CYAML_FLAG_OPTIONAL | CYAML_FLAG_POINTER)
+
+/* Words even where a number or a truth value is meant: libcyaml takes "jit: flase" for true. */
+static const cyaml_schema_value_t word = {
+	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, CYAML_UNLIMITED),
+};
+
+#define WORD(key, type, member) CYAML_FIELD_STRING_PTR(key, GIVEN, type, member, 0, CYAML_UNLIMITED)
+#define WORDS(key, type, member) \
+	CYAML_FIELD_SEQUENCE(key, GIVEN, type, member, &word, 0, CYAML_UNLIMITED)
+#define LIST(key, type, member, entry) \
+	CYAML_FIELD_SEQUENCE(key, GIVEN, type, member, entry, 0, CYAML_UNLIMITED)
+
+static const cyaml_schema_field_t rule_fields[] = {
+	WORDS("allow", struct text_rule, allow),
+	WORDS("deny", struct text_rule, deny),
+	WORDS("quiet", struct text_rule, quiet),
+	WORDS("on", struct text_rule, on),
+	CYAML_FIELD_END,
+};
+static const cyaml_schema_value_t rule_value = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct text_rule, rule_fields),
+};
+
+static const cyaml_schema_field_t exec_fields[] = {
+	WORDS("on", struct text_exec, on),
+	WORD("jit", struct text_exec, jit),
+	CYAML_FIELD_END,
+};
+static const cyaml_schema_value_t exec_value = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct text_exec, exec_fields),
+};
+
+static const cyaml_schema_field_t unix_fields[] = {
+	WORDS("connect", struct text_unix, connect),
+	WORDS("quiet", struct text_unix, quiet),
+	CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t existing_fields[] = {
+	WORD("default", struct text_existing, fallback),
+	WORDS("keep", struct text_existing, keep),
+	CYAML_FIELD_END,
+};
+
+#define PROBE_FIELD(name, text, bit) WORD(text, struct text_probe, path[bit]),
+static const cyaml_schema_field_t probe_fields[] = {BH_PERMS(PROBE_FIELD) CYAML_FIELD_END};
+_Static_assert(1 << TEXT_RIGHTS == BH_PERM_ALL + 1, "one path for each right");
+
+static const cyaml_schema_field_t test_fields[] = {
+	CYAML_FIELD_MAPPING_PTR("refused", GIVEN, struct text_test, refused, probe_fields),
+	CYAML_FIELD_MAPPING_PTR("allowed", GIVEN, struct text_test, allowed, probe_fields),
+	CYAML_FIELD_END,
+};
+static const cyaml_schema_value_t test_value = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct text_test, test_fields),
+};
+
+static const cyaml_schema_field_t text_fields[] = {
+	WORD("version", struct text, version),
+	WORD("name", struct text, name),
+	WORDS("include", struct text, include),
+	WORDS("vars", struct text, vars),
+	WORD("mode", struct text, mode),
+	CYAML_FIELD_MAPPING_PTR("existing", GIVEN, struct text, existing, existing_fields),
+	WORD("proc", struct text, proc),
+	LIST("files", struct text, files, &rule_value),
+	LIST("exec", struct text, exec, &exec_value),
+	CYAML_FIELD_MAPPING_PTR("unix", GIVEN, struct text, unix_sockets, unix_fields),
+	WORD("network", struct text, network),
+	LIST("tests", struct text, tests, &test_value),
+	CYAML_FIELD_END,
+};
+static const cyaml_schema_value_t text_value = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct text, text_fields),
+};
+
+static const cyaml_config_t config = {
+	.mem_fn = cyaml_mem,
+	.log_level = CYAML_LOG_ERROR,
+	.flags = CYAML_CFG_NO_ALIAS,
+};
+
+static enum outline_kind kind_of(const cyaml_schema_value_t *schema)
+{
+	if (schema->type == CYAML_MAPPING)
+		return OUTLINE_MAPPING;
+	return schema->type == CYAML_SEQUENCE ? OUTLINE_LIST : OUTLINE_WORD;
+}
+
+static const cyaml_schema_value_t *find_field(const cyaml_schema_value_t *schema, const char *key,
+					      size_t length)
+{
+	const cyaml_schema_field_t *field;
+
+	if (schema->type != CYAML_MAPPING)
+		return NULL;
+	for (field = schema->mapping.fields; field->key; field++) {
+		if (strlen(field->key) == length && !memcmp(field->key, key, length))
+			return &field->value;
+	}
+	return NULL;
+}
+
+/* The schema of an outline path; NULL for an unknown key, *ret_parent being where it was looked
+ * for. */
+static const cyaml_schema_value_t *find_schema(const char *path,
+					       const cyaml_schema_value_t **ret_parent)
+{
+	const cyaml_schema_value_t *schema = &text_value;
+	size_t length;
+
+	while (schema && *path) {
+		*ret_parent = schema;
+		if (*path == '[') {
+			schema = schema->type == CYAML_SEQUENCE ? schema->sequence.entry : NULL;
+			path += strcspn(path, "]") + 1;
+			continue;
+		}
+		path += *path == '.';
+		length = strcspn(path, ".[");
+		schema = find_field(schema, path, length);
+		path += length;
+	}
+	return schema;
+}
+
+static int refuse_key(const struct outline_entry *entry, const cyaml_schema_value_t *parent,
+		      struct error *error)
+{
+	const cyaml_schema_field_t *field = parent->mapping.fields;
+	const char *key = strrchr(entry->path, '.');
+	char known[256] = "";
+	size_t n = 0;
+
+	for (; field->key && n < sizeof(known); field++)
+		n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s", n ? ", " : "",
+				      field->key);
+	return error_at(error, &entry->key, "unknown key %s: write one of %s",
+			key ? key + 1 : entry->path, known);
+}
+
+/* Every key known, every value of its kind, no list empty. */
+static int check_shape(const struct outline *outline, struct error *error)
+{
+	static const char *const kinds[] = {
+		[OUTLINE_WORD] = "a word",
+		[OUTLINE_LIST] = "a list, as in [a, b]",
+		[OUTLINE_MAPPING] = "a mapping, as in {key: value}",
+	};
+	const cyaml_schema_value_t *schema, *parent = &text_value;
+	size_t i;
+
+	for (i = 0; i < outline->n; i++) {
+		const struct outline_entry *entry = &outline->entries[i];
+		const char *what = *entry->path ? entry->path : "a policy";
+
+		schema = find_schema(entry->path, &parent);
+		if (!schema)
+			return refuse_key(entry, parent, error);
+		if (kind_of(schema) != entry->kind)
+			return error_at(error, &entry->place, "%s is %s", what,
+					kinds[kind_of(schema)]);
+		if (entry->kind != OUTLINE_WORD && !entry->entries)
+			return error_at(error, &entry->place,
+					"%s is empty, which would mean nothing: fill it or leave "
+					"it out",
+					what);
+	}
+	return 0;
+}
+
+int text_read(const char *yaml, size_t length, const struct outline *outline, struct text **ret,
+	      struct error *error)
+{
+	const struct place start = {.file = outline->file, .line = 1, .column = 1};
+	struct text *text = NULL;
+	cyaml_err_t r;
+
+	if (check_shape(outline, error) < 0)
+		return -EINVAL;
+	if (!outline->n)
+		return error_at(error, &start, "empty: a policy begins with version: 1");
+	r = cyaml_load_data((const uint8_t *)yaml, length, &config, &text_value,
+			    (cyaml_data_t **)&text, NULL);
+	if (r == CYAML_ERR_OOM)
+		return error_set(error, ENOMEM, "no memory to read the policy");
+	if (r != CYAML_OK || !text)
+		return error_at(error, &start, "not a policy: %s", cyaml_strerror(r));
+	*ret = text;
+	return 0;
+}
+
+void text_free(struct text *text)
+{
+	if (text)
+		cyaml_free(&config, &text_value, text, 0);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One policy file as written: words and lists, nothing understood yet. A member that is NULL was
+ * not given. Internal to the policy layer.
+ */
+#ifndef POLICY_TEXT_H
+#define POLICY_TEXT_H
+
+#include "outline.h"
+
+#define TEXT_RIGHTS 13 /* rights in BH_PERMS */
+
+struct text_rule {
+	char **allow, **deny, **quiet, **on;
+	unsigned int allow_count, deny_count, quiet_count, on_count;
+};
+
+struct text_exec {
+	char **on;
+	unsigned int on_count;
+	char *jit;
+};
+
+struct text_unix {
+	char **connect, **quiet;
+	unsigned int connect_count, quiet_count;
+};
+
+struct text_existing {
+	char *fallback; /* "default" */
+	char **keep;
+	unsigned int keep_count;
+};
+
+/* {read: /etc/shadow}: a path for each right asked for. */
+struct text_probe {
+	char *path[TEXT_RIGHTS];
+};
+
+struct text_test {
+	struct text_probe *refused, *allowed;
+};
+
+struct text {
+	char *version, *name, *mode, *proc, *network;
+	char **include, **vars;
+	struct text_existing *existing;
+	struct text_rule *files;
+	struct text_exec *exec;
+	struct text_unix *unix_sockets;
+	struct text_test *tests;
+	unsigned int include_count, vars_count, files_count, exec_count, tests_count;
+};
+
+/* 0, -EINVAL or -ENOMEM; *ret on success only, and never NULL then. The outline is of the same
+ * text. */
+int text_read(const char *yaml, size_t length, const struct outline *outline, struct text **ret,
+	      struct error *error);
+void text_free(struct text *text);
+
+#endif
