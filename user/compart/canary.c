@@ -322,9 +322,9 @@ static int start_child(struct canary *c)
 	int go[2] = {-1, -1}, records[2] = {-1, -1}, release[2] = {-1, -1};
 	int r = 0;
 
-	if (pipe2(go, O_CLOEXEC) < 0 || pipe2(records, O_CLOEXEC) < 0 ||
-	    pipe2(release, O_CLOEXEC) < 0)
-		r = fail(c, errno, "no pipe");
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) < 0 ||
+	    pipe2(records, O_CLOEXEC) < 0 || pipe2(release, O_CLOEXEC) < 0)
+		r = fail(c, errno, "no pipes");
 	c->stage.results = records[1];
 	c->stage.release = release[0];
 	if (r == 0)
@@ -465,7 +465,7 @@ static int make_attempts(struct canary *c)
 		result->error = a->try(&c->stage);
 		result->refused = result->error == kern_hook_errno(a->hook);
 	}
-	if (write(c->go, "", 1) != 1)
+	if (send(c->go, "", 1, MSG_NOSIGNAL) != 1)
 		return fail(c, errno, "cannot start the child");
 	return hear_child(c, insiders);
 }
