@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Records of the stream as lines for people. A record may come from a file: nothing in it is
+ * trusted to be there, or to be of its type. */
+#include <string.h>
+#include <time.h>
+#include "base/cleanup.h"
+#include "event.h"
+#include "escape.h"
+
+static const char *text_of(const json_t *record, const char *field)
+{
+	const char *text = json_string_value(json_object_get(record, field));
+
+	return text ? text : "?";
+}
+
+static long long number_of(const json_t *record, const char *field)
+{
+	return json_integer_value(json_object_get(record, field));
+}
+
+/* "12:03:04" in the reader's zone. */
+static void clock_text(const json_t *record, char buffer[16])
+{
+	struct tm tm = {0};
+	time_t seconds;
+
+	strcpy(buffer, "??:??:??");
+	if (!strptime(text_of(record, "time"), "%Y-%m-%dT%H:%M:%S", &tm))
+		return;
+	seconds = timegm(&tm);
+	if (localtime_r(&seconds, &tm))
+		strftime(buffer, 16, "%T", &tm);
+}
+
+/* A name of the record as one word of the line. */
+static char *word_of(const json_t *record, const char *field)
+{
+	return escape_word(text_of(record, field));
+}
+
+static char *violation_line(const json_t *record, const char *when)
+{
+	const json_t *subject = json_object_get(record, "subject");
+	_cleanup_free_ char *name = word_of(record, "name"), *comm = word_of(subject, "comm");
+	char *line = NULL;
+
+	if (!name || !comm)
+		return NULL;
+	if (asprintf(&line, "%s %s %s[%lld]: %s [%s #%lld]", when, name, comm,
+		     number_of(subject, "tgid"), text_of(record, "message"),
+		     text_of(record, "hook"), number_of(record, "seq")) < 0)
+		return NULL;
+	return line;
+}
+
+static char *lost_line(const json_t *record, const char *when)
+{
+	const json_t *compartment = json_object_get(record, "compartment");
+	char *line = NULL;
+	int r;
+
+	if (compartment)
+		r = asprintf(&line, "%s compartment %lld: %lld events lost", when,
+			     number_of(record, "compartment"), number_of(record, "count"));
+	else
+		r = asprintf(&line, "%s %lld records lost on their way here", when,
+			     number_of(record, "count"));
+	return r < 0 ? NULL : line;
+}
+
+static char *control_line(const json_t *record, const char *when)
+{
+	const char *error = json_string_value(json_object_get(record, "error"));
+	char *line = NULL;
+
+	if (asprintf(&line, "%s control: %s %s by uid %lld, process %lld (%s): %s%s%s", when,
+		     text_of(record, "request"), text_of(record, "target"),
+		     number_of(record, "uid"), number_of(record, "pid"), text_of(record, "unit"),
+		     text_of(record, "outcome"), error ? ": " : "", error ? error : "") < 0)
+		return NULL;
+	return line;
+}
+
+char *record_line(const json_t *record)
+{
+	const char *kind = text_of(record, "kind");
+	_cleanup_free_ char *line = NULL;
+	char when[16];
+
+	clock_text(record, when);
+	if (!strcmp(kind, "lost"))
+		line = lost_line(record, when);
+	else if (!strcmp(kind, "control"))
+		line = control_line(record, when);
+	else
+		line = violation_line(record, when);
+	return line ? escape_line(line) : NULL;
+}
