@@ -82,11 +82,13 @@ static bool is_notice(const struct bh_event *event)
 
 static const char *verdict_name(const struct bh_event *event)
 {
+	if (is_notice(event))
+		return "noted";
 	if (event->bits & BH_EVENT_TRIPWIRE)
 		return "tripwire";
 	if (event->bits & BH_EVENT_AUDIT)
 		return "audit";
-	return is_notice(event) ? "noted" : "refused";
+	return "refused";
 }
 
 static json_t *perms_array(__u32 perms)

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "doctor.h"
+
+#include <errno.h>
+#include <string.h>
+#include "audit/names.h"
+#include "vectors.h"
+
+#define DOCTOR_LOCK_MS 10000
+
+struct examination {
+	struct kern *kern;
+	struct kern_probe probe;
+	struct canary_result results[BH_HOOK_COUNT];
+	struct error canary_error;
+	bool ran; /* the canary came to its end */
+	enum doctor_verdict verdict;
+};
+
+/* Which hooks cover one that this kernel does not have. */
+struct cover {
+	enum bh_hook hook;
+	const char *by;
+};
+
+static const struct cover covers[] = {
+	{BH_HOOK_FILE_TRUNCATE, "path_truncate, and file_open for writing"},
+	{BH_HOOK_USERNS, "capable"},
+	{BH_HOOK_MOVE_MOUNT, "sb_mount and capable"},
+	{BH_HOOK_PERF_EVENT, "capable"},
+	{BH_HOOK_CONNECT6, "socket_connect"},
+	{BH_HOOK_SENDMSG6, "socket_sendmsg"},
+};
+
+static const char *covered_by(enum bh_hook hook)
+{
+	for (size_t i = 0; i < sizeof(covers) / sizeof(covers[0]); i++)
+		if (covers[i].hook == hook)
+			return covers[i].by;
+	return "nothing";
+}
+
+static const char *const verdict_names[] = {
+	[DOCTOR_PROVED] = "proved",
+	[DOCTOR_MISSING] = "missing",
+	[DOCTOR_UNABLE] = "unable",
+};
+
+const char *doctor_verdict_name(enum doctor_verdict verdict)
+{
+	return verdict_names[verdict];
+}
+
+static void worsen(struct examination *x, enum doctor_verdict verdict)
+{
+	if (verdict > x->verdict)
+		x->verdict = verdict;
+}
+
+static json_t *needs_record(struct examination *x)
+{
+	json_t *array = json_array();
+
+	for (int need = 0; need < KERN_NEED_COUNT; need++) {
+		const char *remedy = x->probe.ok[need] ? "" : x->probe.remedy[need];
+
+		json_array_append_new(array,
+				      json_pack("{s:s, s:b, s:s}", "need", kern_need_name(need),
+						"ok", x->probe.ok[need], "remedy", remedy));
+		if (!x->probe.ok[need])
+			worsen(x, DOCTOR_UNABLE);
+	}
+	return array;
+}
+
+struct finding {
+	const char *state, *how, *remedy;
+};
+
+/* A hook that is attached: what the canary says of it. */
+static struct finding proved(struct examination *x, const struct canary_result *result)
+{
+	if (result->refused && result->counted)
+		return (struct finding){"enforced", NULL, ""};
+	worsen(x, DOCTOR_MISSING);
+	if (!x->ran && !result->note[0])
+		return (struct finding){"not proved", x->canary_error.text,
+					"read the canary's error and try again"};
+	if (!result->tried)
+		return (struct finding){"not proved", result->note,
+					"none: it cannot be tried here"};
+	return (struct finding){"not proved", result->note,
+				"rely on nothing on this host; report this kernel"};
+}
+
+static struct finding find(struct examination *x, enum bh_hook hook)
+{
+	enum kern_hook_state state = KERN_HOOK_LOST;
+	__u32 link_id;
+
+	if (!x->kern) {
+		worsen(x, DOCTOR_MISSING);
+		return (struct finding){"not attached", "the programs are not loaded", "see above"};
+	}
+	if (kern_hook_state(x->kern, hook, &state, &link_id))
+		state = KERN_HOOK_LOST;
+	switch (state) {
+	case KERN_HOOK_ABSENT:
+		return (struct finding){"absent", "not on this kernel", ""};
+	case KERN_HOOK_ATTACHED:
+	case KERN_HOOK_PER_CGROUP:
+		return proved(x, &x->results[hook]);
+	case KERN_HOOK_LOST:
+		break;
+	}
+	worsen(x, DOCTOR_MISSING);
+	return (struct finding){"not attached", "no link of ours in the kernel",
+				"bulkhead stop --release, then start bulkheadd again"};
+}
+
+static json_t *hook_record(struct examination *x, enum bh_hook hook)
+{
+	struct finding finding = find(x, hook);
+	char how[96];
+
+	if (!strcmp(finding.state, "absent")) {
+		snprintf(how, sizeof(how), "covered by %s", covered_by(hook));
+	} else if (!finding.how) {
+		snprintf(how, sizeof(how), "refused %s, counted, in a scratch compartment",
+			 errno_name(hook_errno(hook)));
+	}
+	return json_pack("{s:s, s:s, s:s, s:s, s:s}", "hook", hook_name(hook), "plane",
+			 plane_name(hook_plane(hook)), "state", finding.state, "how",
+			 finding.how && strcmp(finding.state, "absent") ? finding.how : how,
+			 "remedy", finding.remedy);
+}
+
+static void run_canary(struct examination *x)
+{
+	if (kern_lock(x->kern, DOCTOR_LOCK_MS, &x->canary_error))
+		return;
+	x->ran = canary_run(x->kern, x->results, &x->canary_error) == 0;
+	kern_unlock(x->kern);
+	if (!x->ran)
+		worsen(x, DOCTOR_MISSING);
+}
+
+static json_t *hooks_record(struct examination *x)
+{
+	json_t *array = json_array();
+
+	for (int hook = BH_HOOK_NONE + 1; hook < BH_HOOK_COUNT; hook++)
+		json_array_append_new(array, hook_record(x, hook));
+	return array;
+}
+
+json_t *doctor_examine(struct kern *kern, const char *why_not)
+{
+	struct examination *x = calloc(1, sizeof(*x));
+	json_t *record, *needs, *hooks;
+
+	if (!x)
+		return NULL;
+	x->kern = kern;
+	kern_probe(&x->probe);
+	needs = needs_record(x);
+	if (kern)
+		run_canary(x);
+	else
+		worsen(x, *why_not ? DOCTOR_UNABLE : DOCTOR_MISSING);
+	hooks = hooks_record(x);
+	record = json_pack("{s:s, s:s, s:o, s:{s:b, s:s}, s:s, s:o, s:o, s:s}", "kernel",
+			   x->probe.release, "lsm", x->probe.lsm, "needs", needs, "programs",
+			   "loaded", kern != NULL, "error", kern ? "" : why_not, "canary",
+			   x->canary_error.text, "hooks", hooks, "vectors", vectors_record(),
+			   "verdict", doctor_verdict_name(x->verdict));
+	free(x);
+	return record;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What is enforced on this host, hook by hook, as asked from the kernel and proved by the canary.
+ */
+#ifndef COMPART_DOCTOR_H
+#define COMPART_DOCTOR_H
+
+#include <jansson.h>
+#include "compart.h"
+
+/* "verdict" of a report, and the exit status of `bulkhead doctor`. */
+enum doctor_verdict {
+	DOCTOR_PROVED,	/* every hook of this kernel refused and counted */
+	DOCTOR_MISSING, /* something is not enforced, or not proved */
+	DOCTOR_UNABLE,	/* this host cannot enforce at all */
+};
+const char *doctor_verdict_name(enum doctor_verdict verdict);
+
+/*
+ * {"kernel", "lsm", "needs": [...], "programs": {...}, "hooks": [...], "vectors": [...],
+ * "verdict"}. kern NULL: the program set is not there, why_not says why ("" when it was not tried).
+ * Runs the canary, under kern_lock. NULL when out of memory.
+ */
+json_t *doctor_examine(struct kern *kern, const char *why_not);
+
+#endif

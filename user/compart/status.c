@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "status.h"
+
+#include <string.h>
+#include "audit/escape.h"
+#include "audit/names.h"
+#include "base/cleanup.h"
+
+static json_t *text_record(const char *text)
+{
+	_cleanup_free_ char *escaped = escape_bytes(text ?: "", strlen(text ?: ""));
+
+	return json_string(escaped ?: "");
+}
+
+static json_t *vars_record(char **vars)
+{
+	json_t *array = json_array();
+
+	for (char **v = vars; v && *v; v++)
+		json_array_append_new(array, text_record(*v));
+	return array;
+}
+
+static json_t *tally_record(struct kern *kern, __u32 id)
+{
+	struct bh_tally tally = {0};
+
+	kern_tally(kern, id, &tally);
+	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "refused", (json_int_t)tally.refused,
+			 "reported", (json_int_t)tally.reported, "quiet", (json_int_t)tally.quiet,
+			 "lost", (json_int_t)tally.lost, "unsure", (json_int_t)tally.unsure);
+}
+
+static size_t count_processes(const char *cgroup)
+{
+	_cleanup_free_ pid_t *pids = NULL;
+	size_t n = 0;
+
+	return cgroup_pids(cgroup, &pids, &n) ? 0 : n;
+}
+
+json_t *status_record(struct kern *kern, const struct compartment *c)
+{
+	struct bh_compartment entry = {0};
+	bool there = kern_compartment_get(kern, c->id, &entry) == 0;
+
+	return json_pack("{s:I, s:o, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:I, s:o}", "id",
+			 (json_int_t)c->id, "name", text_record(c->name), "state",
+			 there ? compartment_state_name(entry.state) : "gone", "mode",
+			 mode_name(entry.mode), "generation", (json_int_t)entry.generation,
+			 "policy", text_record(c->policy), "vars", vars_record(c->vars), "cgroup",
+			 text_record(c->cgroup), "unit", text_record(c->unit), "processes",
+			 (json_int_t)count_processes(c->cgroup ?: ""), "tally",
+			 tally_record(kern, c->id));
+}
