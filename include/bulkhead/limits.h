@@ -53,6 +53,20 @@
 #define BH_RING_BYTES (4u << 20)
 /* Milliseconds to freeze a subtree. A process blocked on its own userfaultfd never freezes. */
 #define BH_FREEZE_MS 2000
+/* cgroups and processes of one subtree: a busy container host has hundreds and thousands. At the
+ * bound: attach fails. */
+#define BH_MAX_SUBTREE_CGROUPS 4096
+#define BH_MAX_SUBTREE_PIDS 65536
+/* Mounts of one view and bytes of their tables: fs.mount-max is 100,000 a namespace, hosts with many
+ * containers have thousands. At the bound: attach and reload fail. */
+#define BH_MAX_MOUNTS 32768
+#define BH_MAX_MOUNT_BYTES (16u << 20)
+/* Milliseconds to judge what a frozen subtree holds. At the bound: attach fails, the subtree thaws. */
+#define BH_INVENTORY_MS 10000
+/* Lines of a report. At the bound: "and N more". */
+#define BH_MAX_REPORT_LINES 64
+/* Bytes of one record under KERN_RUN_DIR. */
+#define BH_MAX_RECORD_BYTES (64u << 10)
 /* Compartment and policy names, NUL included. */
 #define BH_NAME_SIZE 64
 

@@ -24,12 +24,16 @@ struct compartment {
 	char *cgroup; /* absolute path of the subtree's root */
 	char *unit; /* systemd unit, or "" */
 	char **vars; /* "NAME=value" overrides, NULL-terminated */
+	char *include_dir; /* "": the built-in one */
+	bool starting; /* attached at a unit's start: what joins is judged from its first exec */
+	pid_t owner; /* on whose behalf: an empty cgroup of ours goes when it is dead */
+	__u64 owner_start; /* its start time, since process ids are used again */
 	struct policy *loaded; /* what is enforced, for explaining events; NULL until loaded */
 };
 
 struct compartment *compartment_new(void);
 void compartment_free(struct compartment *c);
-/* KERN_RUN_DIR/compartments/ID.json. */
+/* KERN_RUN_DIR/compartments/ID.json. compartment_load does not load the policy. */
 int compartment_save(const struct compartment *c, struct error *error);
 int compartment_load(__u32 id, struct compartment **ret, struct error *error);
 int compartment_forget(__u32 id);
@@ -49,7 +53,10 @@ struct attach_request {
 	const char *cgroup; /* absolute path below the cgroup v2 root */
 	const char *unit; /* recorded only */
 	pid_t caller; /* never enrolled: refused when it stands in the subtree; 0: nobody */
-	bool starting; /* a unit's ExecStartPre: what joins next stays unjudged until its first exec */
+	/* A unit's ExecStartPre, which is the caller and stands in the subtree: nobody there now is
+	 * enrolled; what joins next stays unjudged until its first exec. When the subtree is attached
+	 * already with this policy it is reloaded. */
+	bool starting;
 };
 
 /*
@@ -59,22 +66,29 @@ struct attach_request {
  */
 int compartment_attach(struct kern *kern, const struct attach_request *request,
 		       struct compartment **ret, struct report *report, struct error *error);
-/* Marks RELEASED, removes cgroup entry and links; frees the id when no label is left. */
+/* Marks RELEASED, removes cgroup entry and links; frees the id when no label is left. All of
+ * detach, reload, sweep and settle hold kern_lock themselves. */
 int compartment_detach(struct kern *kern, struct compartment *c, struct error *error);
 /* Recompiles policy and view beside the old generation, one write switches. */
 int compartment_reload(struct kern *kern, struct compartment *c, struct error *error);
-/* Frees ids of compartments whose cgroup is gone and whose last label died; returns the number. */
+/* Frees ids of compartments whose cgroup is gone and whose last label died, undoes attaches whose
+ * agent died half way, removes empty cgroups of dead owners; returns the number of ids freed. */
 int compartments_sweep(struct kern *kern, struct error *error);
-/* After moves into subtrees: freezes and labels every live subtree, lowers `ask`. */
+/* After moves into subtrees: freezes and labels every live subtree, lowers `ask`. -EAGAIN when a
+ * subtree could not be: `ask` stays up, so enforcement holds at a higher price; try again. */
 int compartments_settle(struct kern *kern, struct error *error);
 
 /* --- view.c: mount tables -> mounts with superblocks (ret freed by mounts_done) --- */
 struct mounts {
 	struct mount_view *views;
 	size_t n;
+	char *tables; /* the text they were made from */
 };
+/* pids: members, or none for this process's own namespace. The caller holds kern_lock. */
 int mounts_read(struct kern *kern, const pid_t *pids, size_t npids, struct mounts *ret,
 		struct error *error);
+/* 1 when the tables of these members read differently now, 0, or -errno. Opens no mount point. */
+int mounts_changed(const struct mounts *mounts, const pid_t *pids, size_t npids);
 void mounts_done(struct mounts *mounts);
 /* Path as people write it of `path` on superblock sbid; -ENOENT. Buffer gets a NUL. */
 int mounts_translate(const struct mounts *mounts, __u32 sbid, const char *path, size_t length,
@@ -99,13 +113,18 @@ int cgroup_own_create(const char *name, char **ret_path, struct error *error); /
 int cgroup_remove(const char *path);
 int cgroup_freeze(const char *path, bool freeze, unsigned int deadline_ms, struct error *error);
 int cgroup_kill(const char *path, unsigned int deadline_ms, struct error *error);
-int cgroup_pids(const char *path, pid_t **ret, size_t *ret_n); /* thread group leaders, child cgroups too */
+/* Thread group leaders, sorted, child cgroups too. -E2BIG past BH_MAX_SUBTREE_*. */
+int cgroup_pids(const char *path, pid_t **ret, size_t *ret_n);
 int cgroup_of_pid(pid_t pid, char **ret_path);
 
 /* --- unit.c: systemd over sd-bus --- */
 int unit_cgroups(const char *unit, char ***ret_cgroups, char ***ret_names, struct error *error);
 int unit_bind(const char *unit, const char *policy, const char *const *vars, struct error *error);
 int unit_unbind(const char *unit, struct error *error);
-int unit_scope(pid_t pid, const char *name, char **ret_cgroup, struct error *error);
+/* What unit_bind recorded for this unit, or for its template; -ENOENT. */
+int unit_binding(const char *unit, char **ret_policy, char ***ret_vars, struct error *error);
+/* Moves pid and all its descendants into a scope of their own. Refused, before anything moves, when
+ * `caller` (0: nobody) or this process is among them. */
+int unit_scope(pid_t pid, pid_t caller, const char *name, char **ret_cgroup, struct error *error);
 
 #endif
