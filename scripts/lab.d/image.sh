@@ -4,7 +4,7 @@
 # Raise it when the image must be rebuilt for another reason than the two lists below.
 IMAGE_VERSION=1
 IMAGE_PACKAGES=(systemd systemd-sysv dbus nodejs python3 git curl socat iproute2 iputils-ping procps psmisc
-	util-linux strace less kmod libbpf1 libelf1 zlib1g libcyaml1 libyaml-0-2 libjansson4 libsystemd0
+	util-linux strace less kmod libbpf1 libelf1 zlib1g libcyaml1 libyaml-0-2 libjansson4 libsystemd0 libsodium23
 	libcap-ng0 libseccomp2 libcmocka0 ca-certificates)
 
 # Useless in a guest that lives for a minute: each of these costs a second or more under emulation.
