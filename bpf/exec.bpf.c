@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Running code.
+ *
+ *   bprm_check_security       exec for a program, exec or interp for what a script names
+ *   bprm_committed_creds      the label follows the new program: jit, exec count, pending ends
+ *   mmap_file, file_mprotect  map-exec for a file; writable and executable, or nameless executable
+ *                             memory needs jit on the running program
+ */
+#include "path.bpf.h"
+
+/* A script's interpreter comes in a second round, where the kernel has changed bprm->interp. */
+static __always_inline bool bh_is_interpreter(struct linux_binprm *bprm)
+{
+	return bprm->interp != bprm->filename;
+}
+
+SEC("lsm/bprm_check_security")
+int BPF_PROG(bh_bprm_check, struct linux_binprm *bprm, int ret)
+{
+	struct bh_refusal r = BH_REFUSAL(BPRM_CHECK, BH_REASON_NO_RULE);
+	struct bh_slot *slot;
+	long verdict = 0;
+
+	BH_ENTER(s, BPRM_CHECK, ret);
+	r.perms = BH_PERM_EXEC;
+	slot = bh_look(&s, bprm->file->f_path.dentry);
+	if (!bh_place_allows(slot, BH_PERM_EXEC) &&
+	    !(bh_is_interpreter(bprm) && bh_place_allows(slot, BH_PERM_INTERP)))
+		verdict = bh_refuse_place(&s, &r, slot);
+	bh_slot_release(slot);
+	return verdict;
+}
+
+/* Past the point of no return: a failed exec must not leave another program's rights behind. */
+SEC("lsm/bprm_committed_creds")
+void BPF_PROG(bh_bprm_committed, struct linux_binprm *bprm)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct bh_subject s = {};
+	struct bh_label *label;
+	struct bh_slot *slot;
+
+	if (bh_subject_member(&s) != BH_SUBJECT_SOME)
+		return;
+	label = bpf_task_storage_get(&bh_labels, task, 0, 0);
+	if (!label)
+		return; /* found by its cgroup alone: such a subject has no flags */
+	label->exec_seq++;
+	label->flags &= ~(BH_LABEL_JIT | BH_LABEL_PENDING);
+	slot = bh_look(&s, bprm->file->f_path.dentry);
+	if (bh_place_allows(slot, BH_PERM_JIT))
+		label->flags |= BH_LABEL_JIT;
+	bh_slot_release(slot);
+}
+
+static __always_inline long bh_refuse_jit(const struct bh_subject *s, struct bh_refusal *r)
+{
+	r->reason = BH_REASON_JIT;
+	r->perms = BH_PERM_JIT;
+	return bh_refuse(s, r, NULL);
+}
+
+/* Memory that will be executable: `file` NULL for nameless memory, `jit` when it can hold code
+ * that no file holds. */
+static __always_inline long bh_judge_executable(const struct bh_subject *s, struct file *file,
+					       bool jit, struct bh_refusal *r)
+{
+	if ((!file || jit) && !(s->flags & BH_LABEL_JIT))
+		return bh_refuse_jit(s, r);
+	if (!file)
+		return 0;
+	r->perms = BH_PERM_MAP_EXEC;
+	return bh_judge(s, file->f_path.dentry, r);
+}
+
+SEC("lsm/mmap_file")
+int BPF_PROG(bh_mmap_file, struct file *file, unsigned long reqprot, unsigned long prot,
+	     unsigned long flags, int ret)
+{
+	struct bh_refusal r = BH_REFUSAL(MMAP_FILE, BH_REASON_NO_RULE);
+
+	if (!(prot & PROT_EXEC))
+		return ret;
+	BH_ENTER(s, MMAP_FILE, ret);
+	return bh_judge_executable(&s, file, prot & PROT_WRITE, &r);
+}
+
+SEC("lsm/file_mprotect")
+int BPF_PROG(bh_file_mprotect, struct vm_area_struct *vma, unsigned long reqprot,
+	     unsigned long prot, int ret)
+{
+	struct bh_refusal r = BH_REFUSAL(FILE_MPROTECT, BH_REASON_NO_RULE);
+
+	if (!(prot & PROT_EXEC))
+		return ret;
+	BH_ENTER(s, FILE_MPROTECT, ret);
+	/* anon_vma: pages of a private mapping were written, so they are not the file's any more. */
+	return bh_judge_executable(&s, vma->vm_file, prot & PROT_WRITE || vma->anon_vma, &r);
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Files: opening and every change of names, content and attributes.
+ *
+ *   file_open                     read, write, append, create (O_TMPFILE), exec|interp (opened to run)
+ *   path_mknod mkdir symlink      create
+ *   path_unlink rmdir             delete
+ *   path_link path_rename         create and delete at both ends, and no right gained by a new name
+ *   path_truncate file_truncate   write (6.1 has path_truncate alone, for ftruncate too)
+ *   path_chmod path_chown         attributes
+ *   sb_free_security              forgets a superblock before its address can be used again
+ */
+#include "path.bpf.h"
+
+/* Rights that an open asks for. Mode 3 gives neither reading nor writing: ioctl alone. */
+static __always_inline __u32 bh_open_perms(struct file *file)
+{
+	__u32 mode = file->f_mode, flags = file->f_flags, perms = 0;
+
+	if (mode & FMODE_READ)
+		perms |= BH_PERM_READ;
+	if (mode & FMODE_WRITE)
+		perms |= flags & O_APPEND && !(flags & O_TRUNC) ? BH_PERM_APPEND : BH_PERM_WRITE;
+	if ((flags & O_TMPFILE_FLAG) == O_TMPFILE_FLAG)
+		perms |= BH_PERM_CREATE; /* no path hook sees it */
+	return perms ? perms : BH_PERM_IOCTL;
+}
+
+/* Opened to run: a program, a script's or an ELF interpreter; which one bprm_check judges. */
+static __always_inline long bh_judge_run(const struct bh_subject *s, struct file *file)
+{
+	struct bh_refusal r = BH_REFUSAL(FILE_OPEN, BH_REASON_NO_RULE);
+	struct bh_slot *slot = bh_look(s, file->f_path.dentry);
+	long ret = 0;
+
+	r.perms = BH_PERM_EXEC;
+	if (!bh_place_allows(slot, BH_PERM_EXEC) && !bh_place_allows(slot, BH_PERM_INTERP))
+		ret = bh_refuse_place(s, &r, slot);
+	bh_slot_release(slot);
+	return ret;
+}
+
+SEC("lsm/file_open")
+int BPF_PROG(bh_file_open, struct file *file, int ret)
+{
+	BH_ENTER(s, FILE_OPEN, ret);
+	/* Since 6.7 overlayfs opens the file below itself, after the same task was judged above. */
+	if (file->f_mode & FMODE_BACKING)
+		return 0;
+	if (file->f_flags & FMODE_EXEC_FLAG)
+		return bh_judge_run(&s, file);
+	return BH_JUDGE(s, FILE_OPEN, file->f_path.dentry, bh_open_perms(file));
+}
+
+SEC("lsm/path_mknod")
+int BPF_PROG(bh_path_mknod, const struct path *dir, struct dentry *dentry, umode_t mode,
+	     unsigned int dev, int ret)
+{
+	BH_ENTER(s, PATH_MKNOD, ret);
+	return BH_JUDGE(s, PATH_MKNOD, dentry, BH_PERM_CREATE);
+}
+
+SEC("lsm/path_mkdir")
+int BPF_PROG(bh_path_mkdir, const struct path *dir, struct dentry *dentry, umode_t mode, int ret)
+{
+	BH_ENTER(s, PATH_MKDIR, ret);
+	return BH_JUDGE(s, PATH_MKDIR, dentry, BH_PERM_CREATE);
+}
+
+SEC("lsm/path_symlink")
+int BPF_PROG(bh_path_symlink, const struct path *dir, struct dentry *dentry, const char *target,
+	     int ret)
+{
+	BH_ENTER(s, PATH_SYMLINK, ret);
+	return BH_JUDGE(s, PATH_SYMLINK, dentry, BH_PERM_CREATE);
+}
+
+SEC("lsm/path_unlink")
+int BPF_PROG(bh_path_unlink, const struct path *dir, struct dentry *dentry, int ret)
+{
+	BH_ENTER(s, PATH_UNLINK, ret);
+	return BH_JUDGE(s, PATH_UNLINK, dentry, BH_PERM_DELETE);
+}
+
+SEC("lsm/path_rmdir")
+int BPF_PROG(bh_path_rmdir, const struct path *dir, struct dentry *dentry, int ret)
+{
+	BH_ENTER(s, PATH_RMDIR, ret);
+	return BH_JUDGE(s, PATH_RMDIR, dentry, BH_PERM_DELETE);
+}
+
+static __always_inline bool bh_dentry_is_dir(struct dentry *dentry)
+{
+	struct inode *inode = dentry->d_inode;
+
+	return inode && (inode->i_mode & S_IFMT) == S_IFDIR;
+}
+
+/* Two names of one file, judged one after the other so that one slot serves both: what the old one
+ * allows is kept, its slot is not. */
+struct bh_pair {
+	__u32 old_allow, old_state;
+	__u32 old_perms, new_perms;
+	__u32 both_ways; /* RENAME_EXCHANGE: each name gets the other's file */
+	__u32 dir; /* everything below comes along: the states must be equal */
+};
+
+/* Does the new name give a right that the old one has not? */
+static __always_inline bool bh_pair_gains(const struct bh_pair *pair, const struct bh_slot *new)
+{
+	if (pair->dir)
+		return new->state != pair->old_state;
+	if (new->allow & ~pair->old_allow)
+		return true;
+	return pair->both_ways && pair->old_allow & ~new->allow;
+}
+
+static __noinline long bh_judge_old(const struct bh_subject *s, struct dentry *dentry,
+				    struct bh_pair *pair, struct bh_refusal *r)
+{
+	struct bh_slot *slot = bh_look(s, dentry);
+	long ret = 0;
+
+	r->perms = pair->old_perms;
+	/* A link asks nothing of the old name but that it loses nothing to the new one. */
+	if (!slot || slot->reason || (r->perms && !bh_place_allows(slot, r->perms)))
+		ret = bh_refuse_place(s, r, slot);
+	if (slot) {
+		pair->old_allow = slot->allow;
+		pair->old_state = slot->state;
+	}
+	bh_slot_release(slot);
+	return ret;
+}
+
+static __noinline long bh_judge_new(const struct bh_subject *s, struct dentry *dentry,
+				    struct bh_pair *pair, struct bh_refusal *r)
+{
+	struct bh_slot *slot = bh_look(s, dentry);
+	long ret = 0;
+
+	r->perms = pair->new_perms;
+	if (!bh_place_allows(slot, r->perms)) {
+		ret = bh_refuse_place(s, r, slot);
+	} else if (bh_pair_gains(pair, slot)) {
+		r->reason = BH_REASON_RIGHTS;
+		r->perms = 0;
+		ret = bh_refuse_place(s, r, slot);
+	}
+	bh_slot_release(slot);
+	return ret;
+}
+
+SEC("lsm/path_link")
+int BPF_PROG(bh_path_link, struct dentry *old, const struct path *dir, struct dentry *new, int ret)
+{
+	struct bh_refusal r = BH_REFUSAL(PATH_LINK, BH_REASON_NO_RULE);
+	struct bh_pair pair = {.new_perms = BH_PERM_LINK | BH_PERM_CREATE};
+
+	BH_ENTER(s, PATH_LINK, ret);
+	ret = bh_judge_old(&s, old, &pair, &r);
+	return ret ? ret : bh_judge_new(&s, new, &pair, &r);
+}
+
+SEC("lsm/path_rename")
+int BPF_PROG(bh_path_rename, const struct path *old_dir, struct dentry *old,
+	     const struct path *new_dir, struct dentry *new, unsigned int flags, int ret)
+{
+	struct bh_refusal r = BH_REFUSAL(PATH_RENAME, BH_REASON_NO_RULE);
+	struct bh_pair pair = {.old_perms = BH_PERM_DELETE, .new_perms = BH_PERM_CREATE};
+
+	BH_ENTER(s, PATH_RENAME, ret);
+	/* Leaves a device node at the old name. */
+	if (flags & RENAME_WHITEOUT)
+		return BH_CLOSED(s, PATH_RENAME, flags);
+	if (new->d_inode)
+		pair.new_perms |= BH_PERM_DELETE;
+	pair.both_ways = flags & RENAME_EXCHANGE;
+	if (pair.both_ways)
+		pair.old_perms |= BH_PERM_CREATE;
+	pair.dir = bh_dentry_is_dir(old) || (pair.both_ways && bh_dentry_is_dir(new));
+	ret = bh_judge_old(&s, old, &pair, &r);
+	return ret ? ret : bh_judge_new(&s, new, &pair, &r);
+}
+
+SEC("lsm/path_truncate")
+int BPF_PROG(bh_path_truncate, const struct path *path, int ret)
+{
+	BH_ENTER(s, PATH_TRUNCATE, ret);
+	return BH_JUDGE(s, PATH_TRUNCATE, path->dentry, BH_PERM_WRITE);
+}
+
+/* Since 6.2; before, path_truncate serves ftruncate(2) and O_TRUNC as well. */
+SEC("lsm/file_truncate")
+int BPF_PROG(bh_file_truncate, struct file *file, int ret)
+{
+	BH_ENTER(s, FILE_TRUNCATE, ret);
+	return BH_JUDGE(s, FILE_TRUNCATE, file->f_path.dentry, BH_PERM_WRITE);
+}
+
+SEC("lsm/path_chmod")
+int BPF_PROG(bh_path_chmod, const struct path *path, umode_t mode, int ret)
+{
+	BH_ENTER(s, PATH_CHMOD, ret);
+	return BH_JUDGE(s, PATH_CHMOD, path->dentry, BH_PERM_ATTRIBUTES);
+}
+
+SEC("lsm/path_chown")
+int BPF_PROG(bh_path_chown, const struct path *path, u64 uid, u64 gid, int ret)
+{
+	BH_ENTER(s, PATH_CHOWN, ret);
+	return BH_JUDGE(s, PATH_CHOWN, path->dentry, BH_PERM_ATTRIBUTES);
+}
+
+/* An address is identity only while its superblock lives. */
+SEC("lsm/sb_free_security")
+void BPF_PROG(bh_sb_free, struct super_block *sb)
+{
+	__u64 address = (__u64)sb;
+
+	bpf_map_delete_elem(&bh_superblocks, &address);
+}

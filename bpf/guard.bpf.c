@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The rest of the kernel's surface: what no compartment may do in this version.
+ *
+ *   capable                   all capabilities but the policy's; also the backstop for what has no
+ *                             hook of its own (setns, unshare, open_tree, fsopen, mount_setattr, ...)
+ *   bpf userns_create sb_mount move_mount perf_event_open
+ *   inode_init_security_anon  io_uring and userfaultfd, by the name of their anonymous inode: the
+ *                             one hook that all kernels have for them
+ *   iter/task_file            user space's question: which superblock is behind a descriptor
+ */
+#include "verdict.bpf.h"
+
+/* The kernel inserted an argument before `ret` (7.x), so its place is not known; no earlier verdict
+ * is lost: the kernel does not call the next program after a refusal. */
+SEC("lsm/bpf")
+int BPF_PROG(bh_bpf, int cmd, union bpf_attr *attr, unsigned int size)
+{
+	BH_ENTER(s, BPF, 0);
+	return BH_CLOSED(s, BPF, cmd);
+}
+
+SEC("lsm/userns_create")
+int BPF_PROG(bh_userns, const struct cred *cred, int ret)
+{
+	BH_ENTER(s, USERNS, ret);
+	return BH_CLOSED(s, USERNS, 0);
+}
+
+SEC("lsm/sb_mount")
+int BPF_PROG(bh_sb_mount, const char *dev, const struct path *path, const char *type,
+	     unsigned long flags, void *data, int ret)
+{
+	BH_ENTER(s, SB_MOUNT, ret);
+	return BH_CLOSED(s, SB_MOUNT, flags);
+}
+
+SEC("lsm/move_mount")
+int BPF_PROG(bh_move_mount, const struct path *from, const struct path *to, int ret)
+{
+	BH_ENTER(s, MOVE_MOUNT, ret);
+	return BH_CLOSED(s, MOVE_MOUNT, 0);
+}
+
+/* Lost its first argument after 6.12: none is read. */
+SEC("lsm/perf_event_open")
+int BPF_PROG(bh_perf_event)
+{
+	BH_ENTER(s, PERF_EVENT, 0);
+	return BH_CLOSED(s, PERF_EVENT, 0);
+}
+
+/* CAP_DAC_READ_SEARCH is asked before every use of CAP_DAC_OVERRIDE, and code that asks with NOAUDIT
+ * only wants to know: refused, counted, not reported. */
+SEC("lsm/capable")
+int BPF_PROG(bh_capable, const struct cred *cred, struct user_namespace *ns, int cap,
+	     unsigned int opts, int ret)
+{
+	struct bh_refusal r = BH_REFUSAL(CAPABLE, BH_REASON_CLOSED);
+	struct bh_policy *policy;
+	__u32 generation;
+
+	BH_ENTER(s, CAPABLE, ret);
+	generation = s.generation;
+	policy = bpf_map_lookup_elem(&bh_policies, &generation);
+	if (!policy)
+		r.reason = BH_REASON_UNSURE_TABLE;
+	else if (cap >= 0 && cap < 64 && policy->caps & (1ULL << cap))
+		return 0;
+	if (cap == CAP_DAC_READ_SEARCH || opts & CAP_OPT_NOAUDIT)
+		r.bits |= BH_EVENT_QUIET;
+	return bh_refuse_number(&s, &r, cap);
+}
+
+SEC("lsm/inode_init_security_anon")
+int BPF_PROG(bh_anon_inode, struct inode *inode, const struct qstr *name,
+	     const struct inode *context, int ret)
+{
+	struct bh_refusal r = BH_REFUSAL(ANON_INODE, BH_REASON_CLOSED);
+	char text[16] = {};
+	struct bh_slot *slot;
+
+	BH_ENTER(s, ANON_INODE, ret);
+	bpf_probe_read_kernel_str(text, sizeof(text), name->name);
+	if (bpf_strncmp(text, sizeof(text), "[io_uring]") &&
+	    bpf_strncmp(text, sizeof(text), "[userfaultfd]"))
+		return 0;
+	slot = bh_slot_claim();
+	r.kind = BH_OBJECT_NAME;
+	if (slot) {
+		__builtin_memcpy(slot->tail, text, sizeof(text));
+		r.object[2] = r.tail = sizeof(text);
+	}
+	ret = bh_refuse(&s, &r, slot);
+	bh_slot_release(slot);
+	return ret;
+}
+
+struct bh_file_answer { /* read by user/kern/superblock.c */
+	__u64 superblock;
+	__u64 magic;
+	__u32 fd;
+	char type[20];
+};
+
+SEC("iter/task_file")
+int bh_iter_file(struct bpf_iter__task_file *ctx)
+{
+	struct bh_file_answer a = {.fd = ctx->fd};
+	struct file *file = ctx->file;
+	struct super_block *sb;
+
+	if (!ctx->task || !file)
+		return 0;
+	sb = BPF_CORE_READ(file, f_path.dentry, d_sb);
+	a.superblock = (__u64)sb;
+	a.magic = BPF_CORE_READ(sb, s_magic);
+	bpf_probe_read_kernel_str(a.type, sizeof(a.type), BPF_CORE_READ(sb, s_type, name));
+	bpf_seq_write(ctx->meta->seq, &a, sizeof(a));
+	return 0;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Every map. maps.bpf.c defines them, all other files see them as extern; so maps.bpf.o comes first
+ * when the objects are linked into one.
+ */
+#ifndef BULKHEAD_MAPS_BPF_H
+#define BULKHEAD_MAPS_BPF_H
+
+#include "bulkhead.bpf.h"
+
+#ifndef BH_MAP
+#define BH_MAP extern
+#endif
+
+/* Bytes of a slot's path buffer that names are written to, backwards from BH_PATH_END. The margin
+ * behind it lets the verifier accept a write of a whole name at any masked position. */
+#define BH_PATH_END 4096
+#define BH_PATH_MARGIN 256
+
+/* What pass one of a walk saw of a dentry. The low half of an address is enough: it only has to
+ * tell that pass two came to the same dentry, whose d_seq is compared beside it. */
+struct bh_step {
+	__u32 dentry;
+	__u32 seq;
+};
+
+/*
+ * Scratch of one decision, claimed by compare-and-exchange. A per-CPU value is at most 32 KiB.
+ *
+ * Whatever a walk finds out stands here and not on the stack: the verifier follows every value that
+ * a stack slot can have, and two walks in one program would multiply (a million instructions on
+ * 7.2); what it reads from a map it takes as unknown.
+ */
+struct bh_slot {
+	__u32 busy;
+	/* the walk: dentries passed, position of the path, length of its first component */
+	__u32 n, pos, first, done, fault;
+	/* the place: reason not 0 = undecided, or refused whatever the rules say */
+	__u32 reason, allow, quiet;
+	__u32 state; /* of the automaton: equal states have equal rights for everything below */
+	__u32 sbid, class;
+	__u32 cursor; /* of the matcher in path */
+	__u32 pad;
+	struct bh_step steps[BH_MAX_DEPTH];
+	__u8 path[BH_PATH_END + BH_PATH_MARGIN];
+	struct bh_event event;
+	__u8 tail[BH_PATH_END];
+};
+
+/* Kernel-side form of the iterator's question; see struct kern_tasks_query. */
+struct bh_query {
+	__u64 cgroup_id;
+	__u32 compartment;
+	__u32 label;
+	__u32 set_flags;
+	__u32 tgid;
+};
+
+struct bh_table_inner {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_INNER_MAP); /* tables differ in size */
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+};
+
+BH_MAP struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct bh_label);
+} bh_labels SEC(".maps");
+
+/* Sockets made inside: compartment of the maker. */
+BH_MAP struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, __u32);
+} bh_sockets SEC(".maps");
+
+BH_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, BH_MAX_COMPARTMENTS);
+	__type(key, __u32);
+	__type(value, struct bh_compartment);
+} bh_compartments SEC(".maps");
+
+BH_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, BH_MAX_CGROUPS);
+	__type(key, __u64);
+	__type(value, struct bh_cgroup);
+} bh_cgroups SEC(".maps");
+
+BH_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, BH_MAX_GENERATIONS);
+	__type(key, __u32);
+	__type(value, struct bh_policy);
+} bh_policies SEC(".maps");
+
+BH_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH_OF_MAPS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, BH_MAX_GENERATIONS);
+	__type(key, __u32);
+	__array(values, struct bh_table_inner);
+} bh_tables SEC(".maps");
+
+BH_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, BH_MAX_SUPERBLOCKS);
+	__type(key, __u64);
+	__type(value, struct bh_superblock);
+} bh_superblocks SEC(".maps");
+
+BH_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, BH_MAX_STARTS);
+	__type(key, struct bh_start_key);
+	__type(value, struct bh_start);
+} bh_starts SEC(".maps");
+
+BH_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, BH_MAX_COMPARTMENTS);
+	__type(key, __u32);
+	__type(value, struct bh_tally);
+} bh_tallies SEC(".maps");
+
+BH_MAP struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, BH_RING_BYTES);
+} bh_ring SEC(".maps");
+
+BH_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, BH_SLOTS);
+	__type(key, __u32);
+	__type(value, struct bh_slot);
+} bh_slots SEC(".maps");
+
+/* Which compartment a cgroup program stands for: its own attachment's storage. The newer
+ * CGRP_STORAGE map is not on 6.1. */
+BH_MAP struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_STORAGE);
+	__type(key, struct bpf_cgroup_storage_key);
+	__type(value, __u32);
+} bh_egress SEC(".maps");
+
+BH_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct bh_query);
+} bh_queries SEC(".maps");
+
+/* Build digest and generation counter of the pinned set; user space's alone. */
+struct bh_meta {
+	__u32 abi;
+	__u32 next_generation;
+	__u32 next_sbid;
+	__u32 pad;
+	__u8 digest[32];
+};
+
+BH_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct bh_meta);
+} bh_metas SEC(".maps");
+
+/* While not 0, no missing label means "outsider": every hook asks the cgroup. A variable and not a
+ * map value, because every hook of every task on the host reads it: two instructions. */
+extern volatile __u32 bh_ask;
+
+#endif

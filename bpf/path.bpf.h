@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Where: a file's place on its filesystem, and what the policy says of it.
+ *
+ * The place is the superblock and the chain of dentries to its root, walked here in every hook on
+ * every kernel: bpf_d_path changes with chroot, bind mounts and mount namespaces and is refused in
+ * most path hooks. Two passes: the first writes the names backwards into a claimed slot, the second
+ * compares each dentry's d_seq, so that what was read stood in one moment. Unrelated renames do not
+ * disturb it, as they would with rename_lock.
+ */
+#ifndef BULKHEAD_PATH_BPF_H
+#define BULKHEAD_PATH_BPF_H
+
+#include "verdict.bpf.h"
+
+#define BH_TABLE void
+static __always_inline long bh_table_word(void *table, __u32 index, __u32 *ret_word)
+{
+	__u32 key = index;
+	__u32 *word = bpf_map_lookup_elem(table, &key);
+
+	if (!word)
+		return -1;
+	*ret_word = *word;
+	return 0;
+}
+#include <bulkhead/match.h>
+
+/* What a walk needs of typed pointers; everything else is in the slot. */
+struct bh_walk {
+	struct dentry *dentry; /* where the walk stands */
+	struct dentry *leaf;
+	struct dentry *top; /* the child of the root on this chain */
+	struct bh_slot *slot;
+};
+
+static __always_inline __u32 bh_dentry_seq(struct dentry *dentry)
+{
+	return *(volatile __u32 *)&dentry->d_seq.seqcount.sequence;
+}
+
+/* Pass one: note the dentry, put "/name" before what is there, go up. */
+static long bh_walk_up(__u32 i, struct bh_walk *w)
+{
+	struct dentry *dentry = w->dentry;
+	struct dentry *parent;
+	struct bh_slot *slot = w->slot;
+	__u64 step = BH_BOUND(i, BH_MAX_DEPTH - 1);
+	__u64 length, pos;
+	const __u8 *name;
+	__u32 seq;
+
+	seq = bh_dentry_seq(dentry);
+	parent = dentry->d_parent;
+	if (parent == dentry) {
+		slot->done = 1;
+		return 1;
+	}
+	name = dentry->d_name.name;
+	length = dentry->d_name.len;
+	if (seq & 1 || length > BH_MAX_NAME || slot->pos < length + 1) {
+		slot->fault = seq & 1 ? BH_REASON_UNSURE_RACE : BH_REASON_UNSURE_PATH;
+		return 1;
+	}
+	pos = BH_BOUND(slot->pos - length, BH_PATH_END - 1);
+	length = BH_BOUND(length, BH_MAX_NAME);
+	if (bpf_probe_read_kernel(&slot->path[pos], length, name)) {
+		slot->fault = BH_REASON_UNSURE_RACE;
+		return 1;
+	}
+	pos = BH_BOUND(slot->pos - length - 1, BH_PATH_END - 1);
+	slot->path[pos] = '/';
+	slot->steps[step].dentry = (__u32)(__u64)dentry;
+	slot->steps[step].seq = seq;
+	slot->pos = pos;
+	slot->first = length;
+	slot->n = step + 1;
+	w->top = dentry;
+	w->dentry = parent;
+	return 0;
+}
+
+/* Pass two: the same dentries with the same d_seq. */
+static long bh_walk_check(__u32 i, struct bh_walk *w)
+{
+	struct dentry *dentry = w->dentry;
+	__u64 step = BH_BOUND(i, BH_MAX_DEPTH - 1);
+
+	if (w->slot->steps[step].dentry != (__u32)(__u64)dentry ||
+	    w->slot->steps[step].seq != bh_dentry_seq(dentry)) {
+		w->slot->fault = BH_REASON_UNSURE_RACE;
+		return 1;
+	}
+	w->dentry = dentry->d_parent;
+	return 0;
+}
+
+/* One try; ends the loop of tries unless a rename came between. */
+static long bh_walk_try(__u32 i, struct bh_walk *w)
+{
+	struct bh_slot *slot = w->slot;
+	struct dentry *root;
+
+	w->dentry = w->leaf;
+	slot->pos = BH_PATH_END;
+	slot->n = slot->first = slot->done = slot->fault = 0;
+	bpf_loop(BH_MAX_DEPTH, bh_walk_up, w, 0);
+	root = w->dentry;
+	if (!slot->fault && !slot->done)
+		slot->fault = BH_REASON_UNSURE_PATH;
+	/* Opened by handle, or a subtree cut off from its filesystem's root: it stands nowhere. */
+	else if (!slot->fault && root != root->d_sb->s_root)
+		slot->fault = BH_REASON_UNSURE_DETACHED;
+	if (slot->fault)
+		return slot->fault != BH_REASON_UNSURE_RACE;
+	w->dentry = w->leaf;
+	bpf_loop(slot->n, bh_walk_check, w, 0);
+	return slot->fault != BH_REASON_UNSURE_RACE;
+}
+
+struct bh_match {
+	struct bh_policy *policy;
+	void *table;
+	struct bh_slot *slot;
+};
+
+static long bh_match_chunk(__u32 i, struct bh_match *m)
+{
+	struct bh_slot *slot = m->slot;
+	__u32 cursor = slot->cursor, state = slot->state, j;
+	long end = 0;
+
+	for (j = 0; j < BH_CHUNK; j++, cursor++) {
+		if (cursor >= BH_PATH_END) {
+			end = 1;
+			break;
+		}
+		if (bh_match_byte(m->table, m->policy, &state,
+				  slot->path[BH_BOUND(cursor, BH_PATH_END - 1)])) {
+			slot->reason = BH_REASON_UNSURE_TABLE;
+			end = 1;
+			break;
+		}
+	}
+	slot->cursor = cursor;
+	slot->state = state;
+	return end;
+}
+
+/* From slot->state over slot->path[slot->cursor..], then the masks. */
+static __noinline __attribute__((unused)) void bh_match_path(const struct bh_subject *s,
+							     struct bh_slot *slot)
+{
+	struct bh_match m = {.slot = slot};
+	__u32 generation = s->generation;
+	__u32 allow = 0, quiet = 0;
+
+	m.policy = bpf_map_lookup_elem(&bh_policies, &generation);
+	m.table = bpf_map_lookup_elem(&bh_tables, &generation);
+	if (!m.policy || !m.table) {
+		slot->reason = BH_REASON_UNSURE_TABLE;
+		return;
+	}
+	bpf_loop(BH_PATH_END / BH_CHUNK + 1, bh_match_chunk, &m, 0);
+	if (slot->reason)
+		return;
+	if (bh_match_masks(m.table, m.policy, slot->state, &allow, &quiet)) {
+		slot->reason = BH_REASON_UNSURE_TABLE;
+		return;
+	}
+	slot->allow = allow;
+	slot->quiet = quiet;
+}
+
+/* Is this procfs dentry the directory of current's own thread group? By the struct pid behind it:
+ * the number in its name depends on the pid namespace of the mount. */
+static __always_inline bool bh_proc_is_own(struct dentry *dentry)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pid *own = BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]);
+	struct inode *inode = dentry->d_inode;
+	struct proc_inode *proc;
+
+	if (!inode)
+		return false;
+	proc = (void *)inode - bpf_core_field_offset(struct proc_inode, vfs_inode);
+	return own && BPF_CORE_READ(proc, pid) == own;
+}
+
+/* /proc/PID of the own thread group is judged as /proc/self, any other PID is refused. Names of
+ * procfs's root that begin with a digit are process directories, and only they. */
+static __noinline __attribute__((unused)) void
+bh_place_proc(const struct bh_subject *s, struct bh_walk *w, __u32 self)
+{
+	struct bh_slot *slot = w->slot;
+	__u32 generation = s->generation;
+	struct bh_policy *policy;
+	__u8 c = slot->path[BH_BOUND(slot->pos + 1, BH_PATH_END - 1)];
+
+	if (!slot->n || c < '0' || c > '9')
+		return;
+	policy = bpf_map_lookup_elem(&bh_policies, &generation);
+	if (!policy || !(policy->flags & BH_POLICY_PROC_SELF) || !w->top ||
+	    !bh_proc_is_own(w->top)) {
+		slot->reason = BH_REASON_PROC_OTHER;
+		return;
+	}
+	slot->state = self;
+	slot->cursor = slot->pos + 1 + slot->first;
+}
+
+/* What the superblock alone says. *ret_self: see struct bh_start. */
+static __always_inline void bh_place_start(const struct bh_subject *s, struct bh_slot *slot,
+					   struct dentry *dentry, __u32 *ret_self)
+{
+	struct bh_start_key key = {.generation = s->generation};
+	__u64 address = (__u64)dentry->d_sb;
+	struct bh_superblock *sb = bpf_map_lookup_elem(&bh_superblocks, &address);
+	struct bh_start *start;
+
+	slot->reason = BH_REASON_UNSURE_SB;
+	slot->sbid = slot->class = slot->state = slot->allow = slot->quiet = 0;
+	if (!sb)
+		return;
+	key.sbid = slot->sbid = sb->sbid;
+	slot->class = sb->class;
+	if (sb->class == BH_SB_BPF) {
+		slot->reason = BH_REASON_CLOSED;
+		return;
+	}
+	start = bpf_map_lookup_elem(&bh_starts, &key);
+	if (!start && sb->class != BH_SB_PIPE)
+		return;
+	slot->reason = 0;
+	if (!start)
+		return;
+	slot->state = start->state;
+	*ret_self = start->self;
+}
+
+/* Rights that a class of superblock gives or takes, whatever the rules say. */
+static __always_inline void bh_place_class(struct bh_slot *slot)
+{
+	if (slot->class == BH_SB_CGROUP)
+		slot->allow &= BH_PERM_READ;
+	if (slot->class == BH_SB_PIPE)
+		slot->allow = BH_PERM_READ | BH_PERM_WRITE | BH_PERM_APPEND | BH_PERM_IOCTL;
+}
+
+/* The place of `dentry` and its verdict masks, in a slot that the caller releases. NULL: none free. */
+static __noinline __attribute__((unused)) struct bh_slot *bh_look(const struct bh_subject *s,
+								  struct dentry *dentry)
+{
+	struct bh_walk w = {.leaf = dentry, .dentry = dentry};
+	struct bh_slot *slot = bh_slot_claim();
+	__u32 self = 0;
+
+	if (!slot)
+		return NULL;
+	w.slot = slot;
+	bh_place_start(s, slot, dentry, &self);
+	bpf_loop(BH_WALK_TRIES, bh_walk_try, &w, 0);
+	if (slot->fault && !slot->reason)
+		slot->reason = slot->fault;
+	slot->cursor = slot->pos;
+	if (!slot->reason && slot->class == BH_SB_PROC)
+		bh_place_proc(s, &w, self);
+	if (!slot->reason && slot->class != BH_SB_PIPE)
+		bh_match_path(s, slot);
+	bh_place_class(slot);
+	return slot;
+}
+
+static __always_inline bool bh_place_allows(const struct bh_slot *slot, __u32 perms)
+{
+	return slot && !slot->reason && bh_masks_allow(slot->allow, perms);
+}
+
+/* Refuses with the place as the object. */
+static __noinline __attribute__((unused)) long
+bh_refuse_place(const struct bh_subject *s, struct bh_refusal *r, struct bh_slot *slot)
+{
+	__u64 length, pos;
+
+	if (!slot) {
+		r->reason = BH_REASON_UNSURE_SLOT;
+		return bh_refuse(s, r, NULL);
+	}
+	if (slot->reason)
+		r->reason = slot->reason;
+	else if (r->perms && (r->perms & ~slot->allow & ~slot->quiet) == 0)
+		r->bits |= BH_EVENT_QUIET;
+	r->kind = BH_OBJECT_PATH;
+	r->object[0] = slot->sbid;
+	r->object[1] = slot->class;
+	if (slot->pos < BH_PATH_END) {
+		pos = BH_BOUND(slot->pos, BH_PATH_END - 1);
+		length = BH_BOUND(BH_PATH_END - 1 - pos, BH_PATH_END - 1) + 1;
+		if (bpf_probe_read_kernel(slot->tail, length, &slot->path[pos]) == 0)
+			r->object[2] = r->tail = length;
+	}
+	return bh_refuse(s, r, slot);
+}
+
+/* The whole of most file hooks. */
+static __noinline __attribute__((unused)) long
+bh_judge(const struct bh_subject *s, struct dentry *dentry, struct bh_refusal *r)
+{
+	struct bh_slot *slot = bh_look(s, dentry);
+	long ret = 0;
+
+	if (!bh_place_allows(slot, r->perms))
+		ret = bh_refuse_place(s, r, slot);
+	bh_slot_release(slot);
+	return ret;
+}
+
+#define BH_JUDGE(s, hook_, dentry, perms_)                                                         \
+	({                                                                                         \
+		struct bh_refusal judge_ = BH_REFUSAL(hook_, BH_REASON_NO_RULE);                   \
+		judge_.perms = (perms_);                                                           \
+		bh_judge(&s, dentry, &judge_);                                                     \
+	})
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Refusing: verdict first, then counters, then the ring. A ring that is full, or a slot that is not
+ * free, loses the event and counts the loss; it never changes the verdict.
+ */
+#ifndef BULKHEAD_VERDICT_BPF_H
+#define BULKHEAD_VERDICT_BPF_H
+
+#include "subject.bpf.h"
+
+#define BH_HOOK_FACTS_(name, text, err, plane)                                                     \
+	BH_ERRNO_##name = (err), BH_PLANE_OF_##name = BH_PLANE_##plane,
+enum { BH_HOOKS(BH_HOOK_FACTS_) };
+
+/* One refusal, as the hook describes it. The tail is in slot->tail already when tail != 0. */
+struct bh_refusal {
+	__u16 hook, reason;
+	__u16 error;
+	__u8 plane, bits;
+	__u32 perms;
+	__u32 kind;
+	__u32 object[5];
+	__u32 tail;
+};
+
+#define BH_REFUSAL(hook_, reason_)                                                                 \
+	{                                                                                          \
+		.hook = BH_HOOK_##hook_, .reason = (reason_), .error = BH_ERRNO_##hook_,           \
+		.plane = BH_PLANE_OF_##hook_,                                                      \
+	}
+
+/* -error, in a shape whose range every verifier sees: since 6.8 a hook's value must lie in
+ * [-4095, 0], and only the newest follow a negation. Verdicts are long, because a 32-bit move would
+ * lose the sign in their eyes. */
+static __always_inline long bh_negative(__u64 error)
+{
+	long negative;
+
+	asm volatile("%1 &= 4095; %0 = 0; %0 -= %1" : "=&r"(negative), "+r"(error));
+	return negative;
+}
+
+static __noinline __attribute__((unused)) struct bh_slot *bh_slot_claim(void)
+{
+	struct bh_slot *slot;
+	__u32 i;
+
+	for (i = 0; i < BH_SLOTS; i++) {
+		__u32 key = i;
+
+		slot = bpf_map_lookup_elem(&bh_slots, &key);
+		/* Another decider may have been preempted on this CPU while it holds a slot. */
+		if (slot && __sync_val_compare_and_swap(&slot->busy, 0, 1) == 0)
+			return slot;
+	}
+	return NULL;
+}
+
+static __always_inline void bh_slot_release(struct bh_slot *slot)
+{
+	if (slot)
+		*(volatile __u32 *)&slot->busy = 0;
+}
+
+static __always_inline void bh_event_fill(struct bh_event *event, const struct bh_subject *s,
+					  const struct bh_refusal *r)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 i;
+
+	event->abi = BH_ABI;
+	event->size = sizeof(*event) + r->tail;
+	event->compartment = s->compartment;
+	event->generation = s->generation;
+	event->member = s->member;
+	event->hook = r->hook;
+	event->reason = r->reason;
+	event->plane = r->plane;
+	event->bits = r->bits;
+	event->error = r->error;
+	event->perms = r->perms;
+	event->tgid = task->tgid;
+	event->tid = task->pid;
+	event->start_ns = task->group_leader->start_boottime;
+	event->time_ns = bpf_ktime_get_ns();
+	event->exec_seq = s->exec_seq;
+	bpf_probe_read_kernel(event->comm, sizeof(event->comm), task->comm);
+	event->kind = r->kind;
+	for (i = 0; i < 5; i++)
+		event->object[i] = r->object[i];
+}
+
+static __always_inline int bh_report(const struct bh_subject *s, const struct bh_refusal *r,
+				     struct bh_slot *slot, __u64 seq)
+{
+	__u64 size;
+
+	bh_event_fill(&slot->event, s, r);
+	slot->event.seq = seq;
+	size = r->tail;
+	if (size > BH_PATH_END)
+		return -1;
+	return bpf_ringbuf_output(&bh_ring, &slot->event, sizeof(slot->event) + size, 0);
+}
+
+/* Counts and reports; the answer is the hook's return value: -errno, or 0 in audit mode. */
+static __noinline __attribute__((unused)) long bh_refuse(const struct bh_subject *s, struct bh_refusal *r,
+				struct bh_slot *slot)
+{
+	struct bh_slot *own = NULL;
+	struct bh_tally *tally;
+	__u32 index = s->tally;
+	long verdict = bh_negative(r->error);
+	__u64 seq;
+
+	if (s->mode == BH_MODE_AUDIT) {
+		r->bits |= BH_EVENT_AUDIT;
+		verdict = 0;
+	}
+	tally = bpf_map_lookup_elem(&bh_tallies, &index);
+	if (!tally)
+		return verdict;
+	__sync_fetch_and_add(&tally->refused, 1);
+	if (r->hook < BH_HOOK_COUNT)
+		__sync_fetch_and_add(&tally->hook[r->hook], 1);
+	if (r->reason >= BH_REASON_UNSURE)
+		__sync_fetch_and_add(&tally->unsure, 1);
+	if (r->bits & BH_EVENT_QUIET) {
+		__sync_fetch_and_add(&tally->quiet, 1);
+		return verdict;
+	}
+	seq = __sync_fetch_and_add(&tally->seq, 1) + 1;
+	if (!slot)
+		slot = own = bh_slot_claim();
+	if (slot && bh_report(s, r, slot, seq) == 0)
+		__sync_fetch_and_add(&tally->reported, 1);
+	else
+		__sync_fetch_and_add(&tally->lost, 1);
+	bh_slot_release(own);
+	return verdict;
+}
+
+static __always_inline long bh_refuse_number(const struct bh_subject *s, struct bh_refusal *r,
+					    __u32 number)
+{
+	r->kind = BH_OBJECT_NUMBER;
+	r->object[0] = number;
+	return bh_refuse(s, r, NULL);
+}
+
+/*
+ * The head of every hook: keep an earlier refusal, find the subject, leave outsiders, refuse who
+ * cannot be told. Leaves `s` filled for the hook's own decision.
+ */
+#define BH_ENTER(s, hook_, earlier)                                                                \
+	struct bh_subject s = {};                                                                  \
+                                                                                                   \
+	if (earlier)                                                                               \
+		return earlier;                                                                    \
+	switch (bh_subject_current(&s)) {                                                          \
+	case BH_SUBJECT_NONE:                                                                      \
+		return 0;                                                                          \
+	case BH_SUBJECT_UNSURE: {                                                                  \
+		struct bh_refusal unsure_ = BH_REFUSAL(hook_, s.reason);                           \
+                                                                                                   \
+		return bh_refuse(&s, &unsure_, NULL);                                              \
+	}                                                                                          \
+	}
+
+/* A whole hook of what no compartment may do. */
+#define BH_CLOSED(s, hook_, number)                                                                \
+	({                                                                                         \
+		struct bh_refusal closed_ = BH_REFUSAL(hook_, BH_REASON_CLOSED);                   \
+		bh_refuse_number(&s, &closed_, number);                                            \
+	})
+
+#endif
