@@ -1,0 +1,805 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Policy files: every mistake has its place and its advice, every shipped file loads. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "policy/glob.h"
+#include "policy/policy.h"
+#include "policy/resolve.h"
+
+#define R BH_PERM_READ
+#define W BH_PERM_WRITE
+#define N_OF(array) (sizeof(array) / sizeof(*(array)))
+#define HEAD "version: 1\nname: t\nmode: enforce\nnetwork: none\n"
+
+/* A directory of the test's own, with copies of the inputs: a checkout may belong to anyone, and a
+ * policy of root's may not. */
+static char dir[] = "/tmp/test_policy.XXXXXX";
+static char include_dir[PATH_MAX];
+
+static const char *in_dir(const char *name)
+{
+	static char path[4][PATH_MAX];
+	static unsigned int turn;
+
+	turn = (turn + 1) % N_OF(path);
+	snprintf(path[turn], sizeof(path[turn]), "%s/%s", dir, name);
+	return path[turn];
+}
+
+static void write_bytes(const char *path, const char *bytes, size_t length)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes, 1, length, file), length);
+	assert_int_equal(fclose(file), 0);
+}
+
+static const char *write_text(const char *name, const char *text)
+{
+	const char *path = in_dir(name);
+
+	write_bytes(path, text, strlen(text));
+	return path;
+}
+
+static size_t read_bytes(const char *path, char *bytes, size_t size)
+{
+	FILE *file = fopen(path, "r");
+	size_t n;
+
+	assert_non_null(file);
+	n = fread(bytes, 1, size, file);
+	fclose(file);
+	return n;
+}
+
+static size_t copied_from; /* length of the source directory's name */
+static const char *copied_to;
+
+static int copy_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	static char bytes[1 << 16];
+	char target[PATH_MAX];
+
+	(void)st;
+	(void)ftw;
+	snprintf(target, sizeof(target), "%s/%s%s", dir, copied_to, path + copied_from);
+	if (type == FTW_D)
+		return mkdir(target, 0755);
+	write_bytes(target, bytes, read_bytes(path, bytes, sizeof(bytes)));
+	return 0;
+}
+
+static int copy_tree(const char *from, const char *to)
+{
+	copied_from = strlen(from);
+	copied_to = to;
+	return nftw(from, copy_one, 8, FTW_PHYS);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+/* Run from the top of the tree, where the sources were compiled. */
+static int set_up(void **state)
+{
+	(void)state;
+	umask(022);
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(include_dir, sizeof(include_dir), "%s/policies", dir);
+	return copy_tree("policies", "policies") || copy_tree("tests/unit/bad", "bad");
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	return nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static int try_load(const char *path, const char *const *vars, struct policy **ret,
+		    struct error *error)
+{
+	const struct policy_options options = {.include_dir = include_dir, .vars = vars};
+
+	return policy_load(path, &options, ret, error);
+}
+
+static struct policy *load(const char *path, const char *const *vars)
+{
+	struct error error = {0};
+	struct policy *policy = NULL;
+
+	if (try_load(path, vars, &policy, &error) < 0)
+		fail_msg("%s", error.text);
+	return policy;
+}
+
+static void expect_refusal(const char *path, const char *const *vars, int code, const char *text)
+{
+	struct policy *policy = (struct policy *)&dir;
+	struct error error = {0};
+	int r = try_load(path, vars, &policy, &error);
+
+	if (r != -code || !strstr(error.text, text))
+		fail_msg("%s: %d: %s; expected: %s", path, r, error.text, text);
+	assert_ptr_equal(policy, &dir);
+}
+
+static int allows(const struct policy *policy, __u32 perms, const char *path)
+{
+	bool allowed;
+
+	policy_explain(policy, path, strlen(path), perms, &allowed);
+	return allowed;
+}
+
+/* One mistake a file: where it is and what to write instead. */
+static void test_bad(void **state)
+{
+	static const struct {
+		const char *name, *text;
+	} cases[] = {
+		{"abstract-read", "6:26: @x is an abstract socket: write it under unix: connect"},
+		{"anchor", "7:5: an alias"},
+		{"binary", "1:1: not YAML"},
+		{"comment-only", "1:1: empty"},
+		{"dead-allow", "7:26: /a/b says nothing: line 6 denies /a/**"},
+		{"dead-allow-glob", "7:26: /a/*/c/** says nothing: line 6 denies /a/**"},
+		{"dead-allow-same", "6:26: /a/*.x says nothing: line 7 denies /a/*.x"},
+		{"document-second", "5:1: a second document"},
+		{"duplicate-key", "5:1: mode is given twice, first in line 3"},
+		{"duplicate-key-inner", "6:31: files[0].on is given twice"},
+		{"duplicate-rule", "7:28: /a says nothing: line 6 already says so of /a"},
+		{"empty-allow", "6:13: files[0].allow is empty"},
+		{"empty-file", "1:1: empty: a policy begins with version: 1"},
+		{"empty-mapping", "5:9: tests[0] is empty"},
+		{"empty-on", "6:25: files[0].on is empty, which would mean nothing"},
+		{"empty-path", "6:26: \"\": not absolute"},
+		{"exec-jit-word",
+		 "6:21: jit: \"flase\" is not in this version: write true or false"},
+		{"exec-no-on", "6:5: no programs: write on: [...]"},
+		{"existing-keep",
+		 "5:26: keep: \"all\" is not in this version: write stdio or journal or notify"},
+		{"existing-revoke",
+		 "5:21: existing.default: revoke is not in this version: write refuse or report"},
+		{"glob-backslash", "backslash is not in this version"},
+		{"glob-brace", "{a,b} is not in this version"},
+		{"glob-bracket", "[...] is not in this version"},
+		{"glob-deep-glued", "6:26: \"/a/**.so\": ** is a whole component"},
+		{"glob-dot", "never stand in a file's path"},
+		{"glob-dots", "never stand in a file's path"},
+		{"glob-question", "6:26: \"/a?\": ? is not in this version"},
+		{"glob-slash", "an empty component"},
+		{"home", "6:26: \"~/x\": ~ is not expanded"},
+		{"home-alone", "6:26: \"~\": ~ is not expanded"},
+		{"include-absolute", "5:11: include /etc/x: write base/name"},
+		{"include-main", "no-name.yaml:2:1: mode belongs in the main file"},
+		{"include-missing", "5:11: include base/none: "},
+		{"include-self", "5:11: include ./include-self.yaml: "},
+		{"include-up", "5:11: include base/../../x: write base/name"},
+		{"key-list", "5:3: a key is a word"},
+		{"mode-unknown",
+		 "3:7: mode: \"permissive\" is not in this version: write enforce or audit"},
+		{"name-dash", "2:7: name \"-bad\""},
+		{"name-empty", "2:6: name \"\": write"},
+		{"name-long", "2:7: name: longer than 63 bytes"},
+		{"name-upper", "2:7: name \"Bad\": write a-z, 0-9 and -"},
+		{"nested", "5:15: nested too deeply"},
+		{"network-open", "4:10: network: \"host\" is not in this version: write none"},
+		{"no-effect", "6:5: write one of allow, deny and quiet"},
+		{"no-mode", "1:1: no mode: write mode: enforce"},
+		{"no-name", "1:1: no name: write name: a-name"},
+		{"no-network", "1:1: no network: write network: none"},
+		{"no-on", "6:5: no files: write on: [...]"},
+		{"no-version", "1:1: no version: write version: 1"},
+		{"not-utf8", "5:7: not YAML: invalid leading UTF-8 octet"},
+		{"nul-byte", "5:11: not YAML: control characters are not allowed"},
+		{"nul-escape", "6:26: a NUL byte"},
+		{"null-document", "1:1: a policy is a mapping"},
+		{"null-list", "5:7: files is a list"},
+		{"proc-compartment",
+		 "5:7: proc: compartment is not in this version: write self or none"},
+		{"relative-path", "6:26: \"a/b\": not absolute: write /dir/name"},
+		{"right-jit", "6:14: jit belongs to a program"},
+		{"tab", "6:1: not YAML: found character that cannot start any token"},
+		{"tag", "5:7: a tag: write the plain value"},
+		{"test-allowed", ":6:26: /a/**"},
+		{"test-denied", "8:22: test failed: read /a is refused: "},
+		{"test-glob", "6:22: /a/*: a test asks about one path"},
+		{"test-refused",
+		 "6:22: test failed: read /etc/shadow is refused: no rule allows it"},
+		{"test-right", "6:16: unknown key reed: write one of read, write"},
+		{"two-effects", "6:5: write one of allow, deny and quiet"},
+		{"type-list", "5:8: files is a list"},
+		{"type-list-item", "6:13: files[0].allow is a list"},
+		{"type-mapping", "5:9: files[0] is a mapping"},
+		{"type-top", "1:1: a policy is a mapping"},
+		{"type-word", "5:7: proc is a word"},
+		{"unclosed", "not YAML"},
+		{"unknown-key", "5:1: unknown key file: write one of version"},
+		{"unknown-key-inner", "6:21: unknown key no: write one of allow, deny, quiet, on"},
+		{"unknown-key-odd", "5:1: unknown key files[0"},
+		{"unknown-right",
+		 "6:20: unknown right \"execute\": write some of read,write,append"},
+		{"var-bare", "6:26: $ begins a variable: write ${NAME}"},
+		{"var-broken", "6:26: write ${NAME}"},
+		{"var-dots", "5:8: variable HOME: /a/..: . and .. never stand"},
+		{"var-empty", "5:8: variable HOME: \"\" is neither"},
+		{"var-lower", "5:8: variable \"home=/x\": write NAME=value"},
+		{"var-no-value", "5:8: variable \"HOME\": write NAME=value"},
+		{"var-relative",
+		 "5:8: variable HOME: \"a/b\" is neither an absolute path nor a plain word"},
+		{"var-root", "5:8: variable HOME: / is too much"},
+		{"var-star", "5:8: variable HOME: no * and no ${}"},
+		{"var-twice", "5:17: variable HOME is set twice"},
+		{"var-unset",
+		 "6:26: variable HOME is not set: write vars: [\"HOME=/path\"] in the main file"},
+		{"version-2", "1:10: version 2 is not known here: write version: 1"},
+	};
+	char name[64], text[256];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(cases); i++) {
+		int code = strcmp(cases[i].name, "include-missing") ? EINVAL : ENOENT;
+
+		snprintf(name, sizeof(name), "bad/%s.yaml", cases[i].name);
+		/* A place is of this file unless the row says otherwise. */
+		snprintf(text, sizeof(text), "%s%s",
+			 strspn(cases[i].text, "0123456789") ? "yaml:" : "", cases[i].text);
+		expect_refusal(in_dir(name), NULL, code, text);
+	}
+}
+
+static size_t bad_files;
+
+static int count_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	struct error error = {0};
+	struct policy *policy;
+
+	(void)st;
+	(void)ftw;
+	if (type != FTW_F)
+		return 0;
+	bad_files++;
+	if (try_load(path, NULL, &policy, &error) == 0)
+		fail_msg("%s loads", path);
+	return 0;
+}
+
+/* No file of bad/ is left out of the table above. */
+static void test_bad_all(void **state)
+{
+	(void)state;
+	assert_int_equal(nftw(in_dir("bad"), count_one, 8, FTW_PHYS), 0);
+	assert_int_equal(bad_files, 87);
+}
+
+/* Every word of the language arrives where it belongs. */
+static void test_all_keys(void **state)
+{
+	const char *path =
+		write_text("all.yaml",
+			   "version: 1\n"
+			   "name: a-1\n"
+			   "vars: [\"DIR=/nonexistent/x\", \"WORD=y.z\"]\n"
+			   "mode: audit\n"
+			   "existing: {default: report, keep: [stdio, notify]}\n"
+			   "proc: self\n"
+			   "files:\n"
+			   "  - {allow: [read, write], on: [\"${DIR}/**\", \"${DIR}-${WORD}\"]}\n"
+			   "  - {deny: [write], on: [\"${DIR}/secret\"]}\n"
+			   "  - {quiet: [read], on: [/nonexistent/q]}\n"
+			   "exec:\n"
+			   "  - {on: [/nonexistent/node], jit: true}\n"
+			   "  - {on: [/nonexistent/tool], jit: false}\n"
+			   "unix:\n"
+			   "  connect: [/nonexistent/s, \"@abstract\"]\n"
+			   "  quiet: [/nonexistent/nscd]\n"
+			   "network: none\n"
+			   "tests:\n"
+			   "  - {refused: {read: /etc/shadow, write: \"${DIR}/secret\"}}\n"
+			   "  - {allowed: {exec: /nonexistent/node, connect: \"@abstract\"}}\n");
+	static const struct {
+		enum rule_effect effect;
+		__u32 perms;
+		const char *glob;
+		unsigned int line, column;
+	} rules[] = {
+		{RULE_ALLOW, R | W | BH_PERM_APPEND, "/nonexistent/x/**", 8, 33},
+		{RULE_ALLOW, R | W | BH_PERM_APPEND, "/nonexistent/x-y.z", 8, 46},
+		{RULE_DENY, W | BH_PERM_APPEND, "/nonexistent/x/secret", 9, 26},
+		{RULE_QUIET, R, "/nonexistent/q", 10, 26},
+		{RULE_ALLOW, R | BH_PERM_EXEC | BH_PERM_MAP_EXEC | BH_PERM_JIT, "/nonexistent/node",
+		 12, 11},
+		{RULE_ALLOW, R | BH_PERM_EXEC | BH_PERM_MAP_EXEC, "/nonexistent/tool", 13, 11},
+		{RULE_ALLOW, BH_PERM_CONNECT, "/nonexistent/s", 15, 13},
+		{RULE_ALLOW, BH_PERM_CONNECT, "@abstract", 15, 29},
+		{RULE_QUIET, BH_PERM_CONNECT, "/nonexistent/nscd", 16, 11},
+	};
+	struct policy *policy = load(path, NULL);
+	size_t i;
+
+	(void)state;
+	assert_string_equal(policy->name, "a-1");
+	assert_string_equal(policy->path, path);
+	assert_int_equal(policy->mode, BH_MODE_AUDIT);
+	assert_int_equal(policy->existing, EXISTING_REPORT);
+	assert_int_equal(policy->keep, KEEP_STDIO | KEEP_NOTIFY);
+	assert_int_equal(policy->proc, PROC_SELF);
+	assert_int_equal(policy->caps, 0x4db);
+	assert_int_equal(policy->nrules, N_OF(rules));
+	for (i = 0; i < N_OF(rules); i++) {
+		assert_int_equal(policy->rules[i].effect, rules[i].effect);
+		assert_int_equal(policy->rules[i].perms, rules[i].perms);
+		assert_string_equal(policy->rules[i].glob, rules[i].glob);
+		assert_string_equal(policy->rules[i].place.file, path);
+		assert_int_equal(policy->rules[i].place.line, rules[i].line);
+		assert_int_equal(policy->rules[i].place.column, rules[i].column);
+	}
+	policy_free(policy);
+}
+
+/* What is left out is the strictest. */
+static void test_defaults(void **state)
+{
+	struct policy *policy = load(write_text("least.yaml", HEAD), NULL);
+
+	(void)state;
+	assert_int_equal(policy->mode, BH_MODE_ENFORCE);
+	assert_int_equal(policy->existing, EXISTING_REFUSE);
+	assert_int_equal(policy->keep, 0);
+	assert_int_equal(policy->proc, PROC_NONE);
+	assert_int_equal(policy->nrules, 0);
+	assert_false(allows(policy, R, "/"));
+	policy_free(policy);
+}
+
+static int load_shipped(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	const char *base = strstr(path, "/policies/base/");
+	struct automaton automaton;
+	struct error error = {0};
+	struct policy *policy;
+	char text[PATH_MAX];
+
+	(void)st;
+	(void)ftw;
+	if (type != FTW_F)
+		return 0;
+	snprintf(text, sizeof(text), HEAD "include: [base/%.*s]\n",
+		 base ? (int)(strlen(base) - strlen("/policies/base/.yaml")) : 0,
+		 base ? base + strlen("/policies/base/") : "");
+	policy = load(base ? write_text("wrapped.yaml", text) : path, NULL);
+	assert_true(policy->nrules > 0);
+	if (automaton_compile(policy->rules, policy->nrules, NULL, 0, &automaton, &error) < 0)
+		fail_msg("%s: %s", path, error.text);
+	automaton_done(&automaton);
+	policy_free(policy);
+	return 0;
+}
+
+/* Every file of policies/ loads, its tests pass, and it compiles. */
+static void test_shipped(void **state)
+{
+	(void)state;
+	assert_int_equal(nftw(include_dir, load_shipped, 8, FTW_PHYS), 0);
+}
+
+/* The demo's promises, asked of the policy and of its automaton. */
+static void test_demo(void **state)
+{
+	static const struct {
+		__u32 perms;
+		const char *path;
+		int allowed;
+	} cases[] = {
+		{R, "/w/s/notes.txt", 1},
+		{W | BH_PERM_CREATE, "/w/s/a/b/new", 1},
+		{R, "/w/s", 1},
+		{R, "/w/s/secrets", 0},
+		{R, "/w/s/secrets/token.txt", 0},
+		{BH_PERM_LINK, "/w/s/secrets/token.txt", 0},
+		{BH_PERM_DELETE, "/w/s/secrets/token.txt", 0},
+		{R, "/w/s/secretsx", 1},
+		{R, "/w/sx", 0},
+		{BH_PERM_EXEC, "/w/s/tool.sh", 0},
+		{R, "/opt/srv/dist/index.js", 1},
+		{W, "/opt/srv/dist/index.js", 0},
+		{BH_PERM_EXEC | BH_PERM_JIT, "/usr/bin/node", 1},
+		{BH_PERM_EXEC, "/usr/bin/dash", 0},
+		{R, "/etc/shadow", 0},
+		{R, "/proc/self/maps", 1},
+		{R, "/proc/1/maps", 0},
+		{BH_PERM_CONNECT, "/run/systemd/private", 0},
+		{BH_PERM_CONNECT, "/run/nscd/socket", 0},
+		{BH_PERM_CONNECT, "@anything", 0},
+		{R | BH_PERM_MAP_EXEC, "/usr/lib/x86_64-linux-gnu/libnode.so.108", 1},
+		{W, "/dev/null", 1},
+		{R, "/dev/sda", 0},
+	};
+	static const char *const vars[] = {"WORKSPACE=/w/s", "SERVER=/opt/srv", NULL};
+	struct policy *policy = load(in_dir("policies/demo.yaml"), vars);
+	struct automaton automaton;
+	__u32 allow, quiet;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(
+		automaton_compile(policy->rules, policy->nrules, NULL, 0, &automaton, NULL), 0);
+	for (i = 0; i < N_OF(cases); i++) {
+		if (allows(policy, cases[i].perms, cases[i].path) != cases[i].allowed)
+			fail_msg("%s", cases[i].path);
+		automaton_walk(&automaton, 0, cases[i].path, strlen(cases[i].path), &allow, &quiet);
+		if (((cases[i].perms & ~allow) == 0) != cases[i].allowed)
+			fail_msg("automaton: %s", cases[i].path);
+	}
+	automaton_done(&automaton);
+	policy_free(policy);
+}
+
+/* Includes: nested, beside the file, each read once, rules in order of reading. */
+static void test_includes(void **state)
+{
+	struct policy *policy, *again;
+
+	(void)state;
+	write_text("inner.yaml", "version: 1\nfiles: [{allow: [read], on: [\"${X}/inner\"]}]\n");
+	write_text("outer.yaml", "version: 1\ninclude: [./inner.yaml]\n"
+				 "files: [{allow: [read], on: [/nonexistent/outer]}]\n");
+	policy = load(write_text("main.yaml",
+				 HEAD "vars: [X=/nonexistent]\n"
+				      "include: [./outer.yaml, ./inner.yaml]\n"
+				      "files: [{allow: [read], on: [/nonexistent/main]}]\n"),
+		      NULL);
+	assert_int_equal(policy->nrules, 3);
+	assert_string_equal(policy->rules[0].glob, "/nonexistent/inner");
+	assert_string_equal(policy->rules[1].glob, "/nonexistent/outer");
+	assert_string_equal(policy->rules[2].glob, "/nonexistent/main");
+	assert_string_equal(policy->rules[0].place.file, in_dir("inner.yaml"));
+	assert_int_equal(policy->nfiles, 3);
+	/* The digest is of all text. */
+	write_text("inner.yaml", "version: 1\nfiles: [{allow: [read], on: [\"${X}/Inner\"]}]\n");
+	again = load(in_dir("main.yaml"), NULL);
+	assert_memory_not_equal(policy->digest, again->digest, sizeof(policy->digest));
+	policy_free(again);
+	policy_free(policy);
+}
+
+/* A circle of includes is named; a chain has a bound. */
+static void test_include_bounds(void **state)
+{
+	char name[32], text[128];
+	int i;
+
+	(void)state;
+	write_text("c1.yaml", "version: 1\ninclude: [./c2.yaml]\n");
+	write_text("c2.yaml", "version: 1\ninclude: [./c1.yaml]\n");
+	expect_refusal(write_text("c0.yaml", HEAD "include: [./c1.yaml]\n"), NULL, EINVAL,
+		       "c2.yaml:2:11: include ./c1.yaml: ");
+	for (i = 1; i <= BH_MAX_INCLUDE_DEPTH + 1; i++) {
+		snprintf(name, sizeof(name), "d%d.yaml", i);
+		snprintf(text, sizeof(text), "version: 1\ninclude: [./d%d.yaml]\n", i + 1);
+		write_text(name, text);
+	}
+	expect_refusal(write_text("d0.yaml", HEAD "include: [./d1.yaml]\n"), NULL, EINVAL,
+		       "d8.yaml:2:11: include ./d9.yaml: nested deeper than 8");
+}
+
+/* The caller's variables win over the file's; a misspelt one is refused. */
+static void test_vars(void **state)
+{
+	static const char *const good[] = {"X=/nonexistent/b", "Y=c", NULL};
+	static const char *const unknown[] = {"Z=/c", "Y=c", NULL};
+	static const char *const broken[] = {"X=b/c", NULL};
+	const char *path = write_text("vars.yaml", HEAD "vars: [X=/nonexistent/a]\n"
+							"files: [{allow: [read], on: "
+							"[\"${X}/${Y}\"]}]\n");
+	struct policy *policy = load(path, good);
+
+	(void)state;
+	assert_string_equal(policy->rules[0].glob, "/nonexistent/b/c");
+	policy_free(policy);
+	expect_refusal(path, unknown, EINVAL, "variable Z was set for a policy that has none");
+	expect_refusal(path, broken, EINVAL, "variable X: \"b/c\" is neither");
+	expect_refusal(path, NULL, EINVAL, "variable Y is not set");
+}
+
+/* Two rules that look alike and are not: none of them is called idle. */
+static void test_no_false_alarm(void **state)
+{
+	const char *path =
+		write_text("alike.yaml", HEAD
+			   "files:\n"
+			   "  - {deny: [write], on: [\"/n/a/**\", \"/n/b/*\", \"/n/**/c/d\"]}\n"
+			   "  - {allow: [read, write], on: [/n/a/x, \"/n/a/**\"]}\n"
+			   "  - {allow: [write], on: [\"/n/**\", \"/n/b/**\", \"/n/b\"]}\n"
+			   "  - {allow: [write], on: [\"/n/*/c/*\", \"/n/**/c\", /n/ab]}\n"
+			   "  - {allow: [read], on: [\"/n/**\"]}\n"
+			   "  - {quiet: [write], on: [\"/n/a/**\"]}\n");
+
+	(void)state;
+	policy_free(load(path, NULL));
+}
+
+/* glob_covers says so only of globs where every path agrees. */
+static void test_covers(void **state)
+{
+	static const char *const parts[] = {"a", "b", "*", "a*", "**", "ab"};
+	static const char *const names[] = {"a", "b", "ab", "c"};
+	char wide[64], narrow[64], path[64];
+	unsigned int seed = 7, i, j, covered = 0;
+
+	(void)state;
+	for (i = 0; i < 20000; i++) {
+		wide[0] = narrow[0] = '\0';
+		for (j = rand_r(&seed) % 3 + 1; j; j--)
+			sprintf(wide + strlen(wide), "/%s", parts[rand_r(&seed) % N_OF(parts)]);
+		for (j = rand_r(&seed) % 4 + 1; j; j--)
+			sprintf(narrow + strlen(narrow), "/%s", parts[rand_r(&seed) % N_OF(parts)]);
+		if (!glob_covers(wide, narrow))
+			continue;
+		covered++;
+		for (j = 0; j < 30; j++) {
+			unsigned int k = rand_r(&seed) % 5;
+
+			for (path[0] = '\0'; k; k--)
+				sprintf(path + strlen(path), "/%s",
+					names[rand_r(&seed) % N_OF(names)]);
+			if (glob_match(narrow, path, strlen(path)) &&
+			    !glob_match(wide, path, strlen(path)))
+				fail_msg("%s does not cover %s: %s", wide, narrow, path);
+		}
+	}
+	assert_in_range(covered, 1000, 19000);
+}
+
+/* Which rule is named: a deny before all, the allow that suffices, the quiet one of a refusal. */
+static void test_explain(void **state)
+{
+	const char *path =
+		write_text("explain.yaml", HEAD "files:\n"
+						"  - {allow: [read], on: [\"/n/**\"]}\n"
+						"  - {allow: [write], on: [/n/a]}\n"
+						"  - {allow: [read, write], on: [\"/n/a*\"]}\n"
+						"  - {deny: [write], on: [/n/ab]}\n"
+						"  - {quiet: [write], on: [\"/n/q*\"]}\n"
+						"  - {allow: [delete], on: [/n/q]}\n");
+	static const struct {
+		__u32 perms;
+		const char *path;
+		bool allowed;
+		unsigned int line;
+	} cases[] = {
+		{R, "/n/x", true, 6},
+		{R | W, "/n/a", true, 8},
+		{W, "/n/ab", false, 9},
+		{R | W, "/n/ab", false, 9},
+		{W, "/n/q", false, 10},
+		{R | BH_PERM_DELETE, "/n/q", true, 6},
+		{BH_PERM_EXEC, "/n/a", false, 0},
+		{BH_PERM_APPEND, "/n/a", true, 7},
+		{R, "/other", false, 0},
+		{0, "/n/a", false, 0},
+	};
+	struct policy *policy = load(path, NULL);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(cases); i++) {
+		bool allowed;
+		const struct rule *rule = policy_explain(
+			policy, cases[i].path, strlen(cases[i].path), cases[i].perms, &allowed);
+
+		assert_int_equal(allowed, cases[i].allowed);
+		assert_int_equal(rule ? rule->place.line : 0, cases[i].line);
+	}
+	policy_free(policy);
+}
+
+/* Links on the way of a literal head are followed; names that do not exist stay. */
+static void test_resolve(void **state)
+{
+	static const struct {
+		const char *glob, *resolved;
+	} cases[] = {
+		{"/usr/bin/ls", "/usr/bin/ls"},
+		{"/bin/ls", "/usr/bin/ls"},
+		{"/bin/missing/x", "/usr/bin/missing/x"},
+		{"/bin/*", "/usr/bin/*"},
+		{"/bin/**", "/usr/bin/**"},
+		{"/bin", "/usr/bin"},
+		{"/*/bin", "/*/bin"},
+		{"/absolute/x", "/usr/bin/x"},
+		{"/up/x", "/usr/x"},
+		{"/above/x", "/x"},
+		{"/top", "/"},
+		{"/chain", "/usr/bin/ls"},
+		{"/usr/bin/ls/not-a-directory", "/usr/bin/ls/not-a-directory"},
+		{"/proc/self", "/proc/self"},
+		{"/nowhere/a/**/b", "/nowhere/a/**/b"},
+		{"@bin/ls", "@bin/ls"},
+		{"/", "/"},
+	};
+	struct resolver resolver = {.owner = geteuid()};
+	struct error error = {0};
+	char *resolved;
+	size_t i;
+
+	(void)state;
+	mkdir(in_dir("root"), 0755);
+	mkdir(in_dir("root/usr"), 0755);
+	mkdir(in_dir("root/usr/bin"), 0755);
+	mkdir(in_dir("root/proc"), 0755);
+	write_text("root/usr/bin/ls", "");
+	assert_int_equal(symlink("usr/bin", in_dir("root/bin")), 0);
+	assert_int_equal(symlink("/bin/", in_dir("root/absolute")), 0);
+	assert_int_equal(symlink("bin/..", in_dir("root/up")), 0);
+	assert_int_equal(symlink("../../../.", in_dir("root/above")), 0);
+	assert_int_equal(symlink("/", in_dir("root/top")), 0);
+	assert_int_equal(symlink("//bin/./ls", in_dir("root/chain")), 0);
+	assert_int_equal(symlink("loop", in_dir("root/loop")), 0);
+	assert_int_equal(symlink("a*b", in_dir("root/star")), 0);
+	assert_int_equal(symlink("1", in_dir("root/proc/self")), 0);
+	resolver.root = open(in_dir("root"), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (i = 0; i < N_OF(cases); i++) {
+		assert_int_equal(resolve_glob(&resolver, cases[i].glob, &resolved, &error), 0);
+		assert_string_equal(resolved, cases[i].resolved);
+		free(resolved);
+	}
+	assert_int_equal(resolve_glob(&resolver, "/loop/x", &resolved, &error), -EINVAL);
+	assert_non_null(strstr(error.text, "more than 40 symbolic links"));
+	assert_int_equal(resolve_glob(&resolver, "/star/x", &resolved, &error), -EINVAL);
+	assert_non_null(strstr(error.text, "which no glob can name"));
+	/* Whoever owns the link could lead the rule elsewhere. */
+	resolver.owner++;
+	assert_int_equal(resolve_glob(&resolver, "/bin/ls", &resolved, &error), -EINVAL);
+	assert_non_null(strstr(error.text, "could change it"));
+	close(resolver.root);
+}
+
+/* Rules are written down as resolved; two names of one place are no duplicate. */
+static void test_resolved_rules(void **state)
+{
+	const char *path = write_text("links.yaml", HEAD "files:\n  - {allow: [read], on: "
+							 "[/bin/ls, /usr/bin/ls]}\n");
+	const struct policy_options options = {.root = in_dir("root")};
+	struct error error = {0};
+	struct policy *policy;
+	int r = policy_load(path, &options, &policy, &error);
+
+	(void)state;
+	if (geteuid()) {
+		assert_int_equal(r, -EINVAL);
+		assert_non_null(
+			strstr(error.text, "links.yaml:6:26: /bin is a symbolic link of uid"));
+		return;
+	}
+	assert_int_equal(r, 0);
+	assert_string_equal(policy->rules[0].glob, "/usr/bin/ls");
+	assert_string_equal(policy->rules[0].glob, policy->rules[1].glob);
+	policy_free(policy);
+}
+
+/* What is no policy at all: too large, too many rules, too deep, not a file, not there. */
+static void test_bounds(void **state)
+{
+	static char big[BH_MAX_POLICY_BYTES + 2];
+	char *end = stpcpy(big, HEAD "files:\n  - allow: [read]\n    on:\n");
+	int i;
+
+	(void)state;
+	for (i = 0; i <= BH_MAX_RULES; i++)
+		end += sprintf(end, "      - /n/%d\n", i);
+	expect_refusal(write_text("rules.yaml", big), NULL, EINVAL, "4104:9: more than 4096 rules");
+	memset(big, ' ', sizeof(big) - 1);
+	expect_refusal(write_text("big.yaml", big), NULL, EINVAL, "larger than a policy may be");
+	memset(big, '[', 200000);
+	big[200000] = '\0';
+	expect_refusal(write_text("deep.yaml", big), NULL, EINVAL, "1:9: nested too deeply");
+	assert_int_equal(mkfifo(in_dir("fifo.yaml"), 0600), 0);
+	expect_refusal(in_dir("fifo.yaml"), NULL, EINVAL, "not a regular file");
+	expect_refusal(dir, NULL, EINVAL, "not a regular file");
+	expect_refusal(in_dir("none.yaml"), NULL, ENOENT, "none.yaml: No such file");
+}
+
+/* Root does not take a policy that others can change. */
+static void test_ownership(void **state)
+{
+	const char *path = write_text("owned.yaml", HEAD);
+
+	(void)state;
+	if (geteuid()) {
+		chmod(path, 0666);
+		policy_free(load(path, NULL));
+		return;
+	}
+	chmod(path, 0664);
+	expect_refusal(path, NULL, EINVAL,
+		       "owned.yaml: others than root may write to it: chmod go-w");
+	chmod(path, 0644);
+	assert_int_equal(chown(path, 1000, 0), 0);
+	expect_refusal(path, NULL, EINVAL, "owned.yaml: owned by uid 1000");
+}
+
+/* A policy with any bytes broken loads or is refused with a place; nothing else happens. */
+static void test_mutations(void **state)
+{
+	static const char bytes[] = "\n\t -:{}[]\"'*&!|>%@`#,?\\$~\x80\xff\x00aZ/0";
+	static char text[1 << 16], mutant[1 << 16];
+	size_t length = read_bytes(in_dir("policies/demo.yaml"), text, sizeof(text));
+	const char *path = in_dir("policies/mutant.yaml");
+	unsigned int seed = 11, i, j;
+
+	(void)state;
+	for (i = 0; i < 300; i++) {
+		struct error error = {0};
+		struct policy *policy = NULL;
+
+		memcpy(mutant, text, length);
+		for (j = rand_r(&seed) % 4 + 1; j; j--)
+			mutant[rand_r(&seed) % length] = bytes[rand_r(&seed) % (sizeof(bytes) - 1)];
+		write_bytes(path, mutant, rand_r(&seed) % 8 ? length : rand_r(&seed) % length);
+		if (try_load(path, NULL, &policy, &error) == 0) {
+			policy_free(policy);
+			continue;
+		}
+		assert_null(policy);
+		if (!strstr(error.text, ".yaml"))
+			fail_msg("no place: %s", error.text);
+	}
+	assert_int_equal(unlink(path), 0);
+}
+
+/* Rights and their words, both ways. */
+static void test_perm_words(void **state)
+{
+	char text[128], small[8];
+
+	(void)state;
+	assert_int_equal(perm_from_text("map-exec"), BH_PERM_MAP_EXEC);
+	assert_int_equal(perm_from_text("jit"), BH_PERM_JIT);
+	assert_int_equal(perm_from_text("Read"), 0);
+	assert_int_equal(perm_from_text(""), 0);
+	assert_string_equal(perms_to_text(R | BH_PERM_CONNECT, text, sizeof(text)), "read,connect");
+	assert_string_equal(perms_to_text(0, text, sizeof(text)), "");
+	assert_string_equal(perms_to_text(R | W, small, sizeof(small)), "read,wr");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bad),	  cmocka_unit_test(test_bad_all),
+		cmocka_unit_test(test_all_keys),  cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_shipped),	  cmocka_unit_test(test_demo),
+		cmocka_unit_test(test_includes),  cmocka_unit_test(test_include_bounds),
+		cmocka_unit_test(test_vars),	  cmocka_unit_test(test_no_false_alarm),
+		cmocka_unit_test(test_covers),	  cmocka_unit_test(test_explain),
+		cmocka_unit_test(test_resolve),	  cmocka_unit_test(test_resolved_rules),
+		cmocka_unit_test(test_bounds),	  cmocka_unit_test(test_ownership),
+		cmocka_unit_test(test_mutations), cmocka_unit_test(test_perm_words),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
