@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the files of this layer share. */
+#ifndef COMPART_INTERNAL_H
+#define COMPART_INTERNAL_H
+
+#include <stdint.h>
+#include "base/cleanup.h"
+#include "compart.h"
+
+/* --- text.c: small files and lists of strings. 0 or -errno --- */
+
+/* Whole file, NUL-terminated (procfs knows no sizes). -EFBIG past max. */
+int text_read(const char *path, size_t max, char **ret, size_t *ret_n);
+/* One write(2), as kernel attributes want it. */
+int text_write(const char *path, const char *text);
+/* Written beside and renamed, so that a reader sees all of it or the one before. Makes the
+ * directories above. */
+int text_replace(const char *path, const char *text, mode_t mode);
+char **strings_copy(const char *const *list); /* NULL-terminated; NULL list gives an empty one */
+void strings_free(char **list);
+int strings_push(char ***list, size_t *n, const char *text); /* keeps the list NULL-terminated */
+/* Start time of a process in clock ticks since boot: with its id, which process it is. */
+int process_start(pid_t pid, __u64 *ret);
+bool process_is(pid_t pid, __u64 start);
+void process_comm(pid_t pid, char *buffer, size_t size);
+uint64_t clock_ms(void); /* CLOCK_MONOTONIC */
+
+/* --- names.c: pure --- */
+/* Is `path` equal to `top` or below it? By whole components. */
+bool path_covers(const char *top, const char *path);
+bool paths_overlap(const char *a, const char *b);
+/* A login session: session-N.scope and what is below it, or a user manager user@UID.service itself
+ * (services below it are services). */
+bool path_is_session(const char *cgroup);
+#define UNIT_NAME_SIZE 256
+/* Checks characters, length and suffix, appends ".service" to a name without suffix. -EINVAL. */
+int unit_name_normalise(const char *name, char ret[UNIT_NAME_SIZE]);
+bool unit_is_template(const char *name);
+/* "x@.service" of "x@y.service"; -ENOENT for a name that is no instance. */
+int unit_template_of(const char *name, char ret[UNIT_NAME_SIZE]);
+
+/* --- mountinfo.c: pure --- */
+struct mountinfo {
+	unsigned int id;
+	char *root, *point, *type; /* into the line, unescaped */
+};
+/* Takes a line of /proc/PID/mountinfo apart, in place. -EINVAL. */
+int mountinfo_parse(char *line, struct mountinfo *ret);
+/* Can this mount be in a view? Not autofs (to look would mount it), not a root that is no path. */
+bool mountinfo_has_path(const struct mountinfo *m);
+/* Undoes the kernel's \ooo escapes in place. */
+void octal_unescape(char *text);
+
+/* --- maps.c: pure --- */
+enum mapping_bit {
+	MAPPING_READ = 1 << 0,
+	MAPPING_WRITE = 1 << 1,
+	MAPPING_EXEC = 1 << 2,
+	MAPPING_SHARED = 1 << 3,
+};
+enum mapping_kind {
+	MAPPING_KERNEL,	  /* the kernel's own code and data: [vdso] */
+	MAPPING_NAMELESS, /* anonymous memory, named by prctl or [heap] and [stack] too */
+	MAPPING_MEMORY,	  /* memfd, shared anonymous memory, SysV: no file on any filesystem */
+	MAPPING_DELETED,
+	MAPPING_FILE,
+	MAPPING_OBJECT, /* an io_uring, a perf buffer, a socket: what has no name and is no memory
+			 */
+};
+struct mapping {
+	__u64 start, end;
+	unsigned int bits;
+	enum mapping_kind kind;
+	char *path; /* into the line; "" for anonymous memory */
+};
+/* Takes a line of /proc/PID/maps apart, in place. -EINVAL. */
+int mapping_parse(char *line, struct mapping *ret);
+
+/* --- cgroup.c --- */
+/* Mount point of cgroup v2, found once; "" when there is none. */
+const char *cgroup_root(void);
+const char *cgroup_own_root(void);
+/* A directory and all below it, parents before children. */
+int cgroup_subtree(const char *path, char ***ret, size_t *ret_n);
+int cgroup_is_frozen(const char *path); /* what was asked by cgroup.freeze: 1, 0 or -errno */
+int cgroup_is_populated(const char *path);
+/* Names the threads that keep a subtree from freezing. */
+void cgroup_describe_unfrozen(const char *path, char *buffer, size_t size);
+
+/* --- inventory.c, inventory_fd.c, inventory_map.c --- */
+#define INVENTORY_MEMO 512
+struct inventory {
+	const struct policy *policy;
+	const pid_t *pids;
+	size_t npids;
+	struct report *report;
+	size_t refused;	 /* things refused */
+	size_t unlisted; /* of these, what the report has no line for */
+	char first[256]; /* the first of them */
+	uint64_t deadline_ms;
+	char comm[32]; /* of the process looked at */
+	struct memo {
+		char *path;
+		__u32 perms;
+		bool allowed;
+	} memo[INVENTORY_MEMO]; /* hundreds of processes map the same libraries */
+};
+/* policy_explain, remembered. */
+bool inventory_allows(struct inventory *inv, const char *path, __u32 perms);
+void inventory_refuse(struct inventory *inv, pid_t pid, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void inventory_note(struct inventory *inv, pid_t pid, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+bool inventory_is_member(const struct inventory *inv, pid_t pid);
+int inventory_descriptors(struct inventory *inv, pid_t pid, struct error *error);
+int inventory_mappings(struct inventory *inv, pid_t pid, struct error *error);
+/* May the program of this process have writable and executable memory? */
+bool process_may_jit(const struct policy *policy, pid_t pid);
+
+DEFINE_CLEANUP(char **, strings_free)
+DEFINE_CLEANUP(struct compartment *, compartment_free)
+#define _cleanup_strings_ _cleanup_(cleanup_strings_free)
+#define _cleanup_compartment_ _cleanup_(cleanup_compartment_free)
+
+#endif
