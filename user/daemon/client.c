@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "client.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include "base/cleanup.h"
+
+static int on_io(sd_event_source *source, int fd, uint32_t events, void *data);
+
+static int on_deadline(sd_event_source *source _unused_, uint64_t usec _unused_, void *data)
+{
+	client_free(data);
+	return 0;
+}
+
+static void rearm(struct client *client)
+{
+	if (client->subscriber) {
+		sd_event_source_set_enabled(client->deadline, SD_EVENT_OFF);
+		return;
+	}
+	sd_event_source_set_time(client->deadline, now_us() + CONTROL_CLIENT_MS * 1000ull);
+	sd_event_source_set_enabled(client->deadline, SD_EVENT_ONESHOT);
+}
+
+struct client *client_new(struct daemon *d, int fd, struct peer *peer)
+{
+	struct client *client = calloc(1, sizeof(*client));
+
+	if (!client) {
+		close(fd);
+		peer_done(peer);
+		return NULL;
+	}
+	client->peer = *peer;
+	client->daemon = d;
+	client->fd = fd;
+	client->in = malloc(CONTROL_MAX_REQUEST);
+	client->next = d->clients;
+	d->clients = client;
+	d->nclients++;
+	if (!client->in || sd_event_add_io(d->event, &client->io, fd, EPOLLIN, on_io, client) < 0 ||
+	    sd_event_add_time(d->event, &client->deadline, CLOCK_MONOTONIC,
+			      now_us() + CONTROL_CLIENT_MS * 1000ull, 1000, on_deadline,
+			      client) < 0) {
+		client_free(client);
+		return NULL;
+	}
+	return client;
+}
+
+void client_free(struct client *client)
+{
+	struct client **at = &client->daemon->clients;
+
+	while (*at != client)
+		at = &(*at)->next;
+	*at = client->next;
+	client->daemon->nclients--;
+	sd_event_source_disable_unref(client->io);
+	sd_event_source_disable_unref(client->deadline);
+	close(client->fd);
+	queue_done(&client->queue);
+	peer_done(&client->peer);
+	free(client->in);
+	free(client);
+}
+
+void client_push(struct client *client, struct line *line)
+{
+	queue_push(&client->queue, line);
+	sd_event_source_set_io_events(client->io, EPOLLIN | EPOLLOUT);
+}
+
+/* What comes after the request is read away, so that the end of the connection is seen. -EPIPE at
+ * the end. */
+static int read_away(int fd)
+{
+	char bytes[512];
+	ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+	return n == 0 ? -EPIPE : n < 0 && errno != EAGAIN && errno != EINTR ? -errno : 0;
+}
+
+static int read_request(struct client *client)
+{
+	size_t room = CONTROL_MAX_REQUEST - client->in_n;
+	ssize_t n = recv(client->fd, client->in + client->in_n, room, MSG_DONTWAIT);
+	char *end;
+
+	if (n == 0)
+		return -EPIPE;
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	end = memchr(client->in + client->in_n, '\n', (size_t)n);
+	client->in_n += (size_t)n;
+	if (!end && client->in_n < CONTROL_MAX_REQUEST)
+		return 0;
+	/* Without an end it is too long, which the parser is told by an empty text. */
+	client->answered = true;
+	request_handle(client, client->in, end ? (size_t)(end - client->in) : 0);
+	rearm(client);
+	return 0;
+}
+
+/* 1: all is said and done. */
+static int write_queue(struct client *client)
+{
+	int r = queue_send(&client->queue, client->fd);
+
+	if (r == 1)
+		sd_event_source_set_io_events(client->io, EPOLLIN);
+	return r == 1 && client->subscriber ? 0 : r;
+}
+
+static int on_io(sd_event_source *source _unused_, int fd, uint32_t events, void *data)
+{
+	struct client *client = data;
+	int r = 0;
+
+	if (events & EPOLLIN)
+		r = client->answered ? read_away(fd) : read_request(client);
+	if (r == 0 && (events & EPOLLOUT))
+		r = write_queue(client);
+	if (r == 0 && !(events & EPOLLIN) && (events & (EPOLLHUP | EPOLLERR)))
+		r = -EPIPE;
+	if (r)
+		client_free(client);
+	return 0;
+}

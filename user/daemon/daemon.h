@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The agent: its state, and what its files offer to each other. One thread, one event loop. */
+#ifndef DAEMON_DAEMON_H
+#define DAEMON_DAEMON_H
+
+#include <jansson.h>
+#include <systemd/sd-event.h>
+#include "audit/loss.h"
+#include "audit/sink.h"
+#include "compart/compart.h"
+#include "control.h"
+
+struct client;
+
+/* What the agent remembers of a compartment. */
+struct entry {
+	struct compartment *record; /* NULL: none, or not looked up */
+	struct mounts view;	    /* of its members, to translate paths */
+	bool has_view;
+	uint64_t record_us, view_us; /* when last looked for, CLOCK_MONOTONIC */
+	uint64_t renew_us, renew_wait_us;
+	bool renew;	      /* the kernel met a superblock that its view does not know */
+	__u64 settled_seq;    /* events numbered at the last tick: all have come by now */
+	__u64 lost_before;    /* kernel's count when the account began */
+	__u32 old_generation; /* before the last reload; its events may still be on their way */
+};
+
+struct daemon {
+	sd_event *event;
+	sd_event_source *settle_timer, *tick_timer, *renew_timer;
+	struct kern *kern;
+	struct kern_ring *ring;
+	struct entry entries[BH_MAX_COMPARTMENTS];
+	struct loss *loss;
+	struct sink *sink;
+	gid_t group; /* that may read; -1: there is none */
+	gid_t admins;
+	int lock;
+	int listener;
+	struct client *clients;
+	unsigned int nclients;
+	__u64 malformed; /* events that made no sense */
+	bool ready;	 /* what is found from now on was made under our eyes */
+};
+
+/* --- startup.c --- */
+/* Everything but the loop, in order; on failure the caller frees the daemon. */
+int daemon_start(struct daemon *d, struct error *error);
+
+/* --- registry.c: records, policies and views by compartment id --- */
+/* Brings the records in line with the kernel's table: what other processes made and removed. */
+void registry_refresh(struct daemon *d);
+/* The entry an event of this generation belongs to; its record may be NULL. */
+struct entry *registry_find(struct daemon *d, __u32 id, __u32 generation);
+void registry_put(struct daemon *d, struct compartment *record); /* takes it */
+void registry_drop(struct daemon *d, __u32 id);
+/* compartment_reload of a compartment of the registry. */
+int registry_reload(struct daemon *d, struct compartment *c, struct error *error);
+/* Path as people write it, NULL when the view has none; valid until the next call. */
+const char *registry_translate(struct daemon *d, struct entry *entry, __u32 sbid, const char *path,
+			       size_t length);
+/* Compartments named by a request: {"target": NAME or ID} or "cgroup", "unit", "all". Pointers into
+ * the registry in ret (BH_MAX_COMPARTMENTS). -ENOENT, -ENOTUNIQ for an ambiguous name. */
+int registry_select(struct daemon *d, const json_t *request, struct compartment **ret,
+		    size_t *ret_n, struct error *error);
+
+/* --- stream.c: events to records, records to readers --- */
+int stream_open(struct daemon *d, struct error *error);
+void stream_drain(struct daemon *d);
+void stream_publish(struct daemon *d, json_t *record); /* takes it */
+void stream_lost(struct daemon *d, __u32 compartment, __u64 count);
+int64_t now_realtime_ns(void);
+uint64_t now_us(void); /* CLOCK_MONOTONIC */
+
+/* --- upkeep.c: what timers do --- */
+int upkeep_start(struct daemon *d, struct error *error);
+void upkeep_moved(struct daemon *d);			  /* a task crossed an edge: label soon */
+void upkeep_renew(struct daemon *d, struct entry *entry); /* a view is out of date */
+
+/* --- server.c: the control socket --- */
+int server_start(struct daemon *d, struct error *error);
+void server_stop(struct daemon *d);
+/* One line to every subscriber; never blocks. */
+void server_publish(struct daemon *d, const char *line, size_t n);
+
+#endif

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "daemon.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include "base/cleanup.h"
+#include "compart/policies.h"
+
+/* Looking for a record or a view that is not there costs, and an event storm asks for each event.
+ */
+#define REGISTRY_RETRY_US 1000000ull
+#define REGISTRY_LOCK_MS 200
+
+static void forget_view(struct entry *entry)
+{
+	if (entry->has_view)
+		mounts_done(&entry->view);
+	entry->has_view = false;
+}
+
+void registry_drop(struct daemon *d, __u32 id)
+{
+	struct entry *entry = &d->entries[id];
+
+	forget_view(entry);
+	compartment_free(entry->record);
+	*entry = (struct entry){0};
+	loss_forget(d->loss, id);
+}
+
+/* Names rules in events. The text may have changed since it was enforced: then only names are
+ * missing, so a failure is not an error. */
+static void load_policy(struct compartment *record)
+{
+	struct policy_options options = {
+		.vars = (const char *const *)record->vars,
+		.include_dir = record->include_dir && *record->include_dir ? record->include_dir
+									   : policies_dir(),
+	};
+	struct error error = {0};
+
+	if (record->loaded || !record->policy || !*record->policy)
+		return;
+	if (policy_load(record->policy, &options, &record->loaded, &error))
+		log_warning("compartment %s: rules cannot be named in events: %s", record->name,
+			    error.text);
+}
+
+/* Where the account of its events begins. Of a compartment made before us, some may have been
+ * handed over to an earlier agent: then with the first that comes. */
+static void begin_account(struct daemon *d, __u32 id)
+{
+	struct bh_tally tally = {0};
+
+	loss_forget(d->loss, id);
+	if (d->ready)
+		loss_expect(d->loss, id, 1);
+	else if (kern_tally(d->kern, id, &tally) == 0)
+		d->entries[id].lost_before = tally.lost;
+}
+
+void registry_put(struct daemon *d, struct compartment *record)
+{
+	struct entry *entry = &d->entries[record->id];
+	struct compartment *old = entry->record;
+
+	if (!old || old->cgroup_id != record->cgroup_id) {
+		registry_drop(d, record->id);
+		begin_account(d, record->id);
+	} else if (old->generation != record->generation) {
+		entry->old_generation = old->generation;
+	}
+	forget_view(entry);
+	if (entry->record != record)
+		compartment_free(entry->record);
+	entry->record = record;
+	entry->view_us = 0;
+	load_policy(record);
+}
+
+int registry_reload(struct daemon *d, struct compartment *c, struct error *error)
+{
+	struct entry *entry = &d->entries[c->id];
+	__u32 old = c->generation;
+	int r = compartment_reload(d->kern, c, error);
+
+	if (r < 0)
+		return r;
+	if (c->generation != old)
+		entry->old_generation = old;
+	forget_view(entry);
+	entry->view_us = 0;
+	load_policy(c);
+	return 0;
+}
+
+static void look_up(struct daemon *d, __u32 id)
+{
+	struct entry *entry = &d->entries[id];
+	struct compartment *record = NULL;
+
+	entry->record_us = now_us();
+	if (compartment_load(id, &record, NULL) == 0)
+		registry_put(d, record);
+}
+
+static bool is_due(uint64_t last_us)
+{
+	return !last_us || now_us() - last_us >= REGISTRY_RETRY_US;
+}
+
+struct entry *registry_find(struct daemon *d, __u32 id, __u32 generation)
+{
+	struct entry *entry;
+
+	if (!id || id >= BH_MAX_COMPARTMENTS)
+		return NULL;
+	entry = &d->entries[id];
+	/* Another generation: reloaded, or the id is someone else's now. */
+	if ((!entry->record || entry->record->generation != generation) && is_due(entry->record_us))
+		look_up(d, id);
+	return entry;
+}
+
+void registry_refresh(struct daemon *d)
+{
+	struct bh_compartment now;
+
+	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++) {
+		struct entry *entry = &d->entries[id];
+
+		if (kern_compartment_get(d->kern, id, &now)) {
+			if (entry->record)
+				registry_drop(d, id);
+		} else if (!entry->record || entry->record->generation != now.generation) {
+			look_up(d, id);
+		}
+	}
+}
+
+/* Mount tables of the members as they are now. */
+static void read_view(struct daemon *d, struct entry *entry)
+{
+	_cleanup_free_ pid_t *pids = NULL;
+	size_t n = 0;
+
+	entry->view_us = now_us();
+	if (cgroup_pids(entry->record->cgroup, &pids, &n) || !n)
+		return;
+	/* Superblocks met for the first time get their number. */
+	if (kern_lock(d->kern, REGISTRY_LOCK_MS, NULL))
+		return;
+	forget_view(entry);
+	entry->has_view = mounts_read(d->kern, pids, n, &entry->view, NULL) == 0;
+	kern_unlock(d->kern);
+}
+
+const char *registry_translate(struct daemon *d, struct entry *entry, __u32 sbid, const char *path,
+			       size_t length)
+{
+	static char buffer[2 * PATH_MAX];
+
+	if (!entry || !entry->record || !sbid)
+		return NULL;
+	for (int attempt = 0; attempt < 2; attempt++) {
+		if (entry->has_view &&
+		    mounts_translate(&entry->view, sbid, path, length, buffer, sizeof(buffer)) == 0)
+			return buffer;
+		if (attempt || !is_due(entry->view_us))
+			break;
+		read_view(d, entry);
+	}
+	return NULL;
+}
+
+static bool is_unit_of(const char *instance, const char *unit)
+{
+	const char *at = strchr(unit, '@');
+
+	if (!strcmp(instance, unit))
+		return true;
+	/* NAME@.service stands for all its instances. */
+	return at && at[1] == '.' && !strncmp(instance, unit, (size_t)(at + 1 - unit)) &&
+	       strlen(instance) > strlen(unit) &&
+	       !strcmp(instance + strlen(instance) - strlen(at + 1), at + 1);
+}
+
+static bool is_wanted(const struct compartment *c, const json_t *request)
+{
+	const char *target = json_string_value(json_object_get(request, "target"));
+	const char *cgroup = json_string_value(json_object_get(request, "cgroup"));
+	const char *unit = json_string_value(json_object_get(request, "unit"));
+	char id[16];
+
+	snprintf(id, sizeof(id), "%u", c->id);
+	if (target)
+		return !strcmp(c->name, target) || !strcmp(id, target);
+	if (cgroup)
+		return !strcmp(c->cgroup, cgroup);
+	if (unit)
+		return *c->unit && is_unit_of(c->unit, unit);
+	return json_is_true(json_object_get(request, "all"));
+}
+
+int registry_select(struct daemon *d, const json_t *request, struct compartment **ret,
+		    size_t *ret_n, struct error *error)
+{
+	const char *target = json_string_value(json_object_get(request, "target"));
+	size_t n = 0;
+
+	registry_refresh(d);
+	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++) {
+		struct compartment *c = d->entries[id].record;
+
+		if (c && is_wanted(c, request))
+			ret[n++] = c;
+	}
+	if (!n && !json_is_true(json_object_get(request, "all")))
+		return error_set(error, ENOENT, "no such compartment: see bulkhead status");
+	if (target && n > 1)
+		return error_set(error, ENOTUNIQ,
+				 "%zu compartments are called %s: give the id (bulkhead status)", n,
+				 target);
+	*ret_n = n;
+	return 0;
+}

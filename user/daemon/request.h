@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Requests: a row in the table of requests.c, a handler in a file of its own. */
+#ifndef DAEMON_REQUEST_H
+#define DAEMON_REQUEST_H
+
+#include "client.h"
+
+struct request {
+	struct client *client;
+	struct daemon *daemon;
+	const json_t *body;
+	json_t *reply; /* an object to fill; sent whether it ends well or not */
+};
+
+/* A field that must be a text when it is there; NULL when it is not. Types were checked. */
+const char *request_text(const struct request *request, const char *field);
+/* Makes the array "report" of the reply from a report. */
+void request_report(struct request *request, const struct report *report);
+/* Appends the compartment to the array "compartments" of the reply. */
+void request_show(struct request *request, const struct compartment *c);
+
+/* Each: 0, or -errno with an error for the client. */
+int request_attach(struct request *request, struct error *error);
+int request_admit(struct request *request, struct error *error);
+int request_detach(struct request *request, struct error *error);
+int request_reload(struct request *request, struct error *error);
+int request_status(struct request *request, struct error *error);
+int request_events(struct request *request, struct error *error);
+int request_doctor(struct request *request, struct error *error);
+
+#endif
