@@ -38,7 +38,7 @@ build_once() {
 	if [[ ! -e $path ]]; then
 		temporary=$path.part
 		rm -rf "$temporary"
-		"$@" "$temporary"
+		"$LAB_D/build" "$@" "$temporary" || die "cannot make $path (see above)"
 		mv -T "$temporary" "$path"
 	fi
 	exec {lock}>&-

@@ -76,7 +76,7 @@ disk_for_run() { # disk_for_run RUN
 	local image
 	image=$(image_path) || return
 	if ((BOOTS > 1)); then
-		cp --reflink=auto --sparse=always "$image" "$1/disk"
+		cp --reflink=auto --sparse=always "$image" "$1/disk" || die "no room for a copy of the disk in $1"
 		printf 'file=%s,format=raw,if=virtio,cache=unsafe\n' "$1/disk"
 	else
 		printf 'file=%s,format=raw,if=virtio,snapshot=on,cache=unsafe\n' "$image"

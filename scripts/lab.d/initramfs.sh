@@ -134,9 +134,9 @@ shell_words() { # shell_words WORD...: quoted for any POSIX shell (bash's %q is 
 	done
 }
 
-add_programs() { # add_programs TREE: what the build made, on the guest's PATH
-	local tree=$1 program
-	for program in "$BIN"/*; do
+add_programs() { # add_programs TREE BIN: what the build made, on the guest's PATH
+	local tree=$1 bin=$2 program
+	for program in "$bin"/*; do
 		[[ -f $program && -x $program ]] || continue
 		install -D "$program" "$tree/usr/local/bin/${program##*/}"
 		add_libraries "$tree" "$program"
@@ -156,15 +156,15 @@ add_files() { # add_files TREE FILE...: --add, by basename into /lab
 	done
 }
 
-make_payload() { # make_payload TREE SETTINGS ADD... : tree for one run
-	local tree=$1 settings=$2
-	shift 2
+make_payload() { # make_payload TREE SETTINGS POLICIES BIN ADD...: the tree for one run
+	local tree=$1 settings=$2 policies=$3 bin=$4
+	shift 4
 	mkdir -p "$tree"/{lab,.lab,usr/local/bin,usr/share/bulkhead}
 	cp "$LAB_D/guest-init" "$tree/init"
 	cp "$LAB_D/guest-run" "$tree/.lab/run"
 	chmod 755 "$tree/init" "$tree/.lab/run"
 	printf '%s\n' "$settings" >"$tree/.lab/settings"
-	add_programs "$tree"
-	if [[ -d $TOP/policies ]]; then cp -rL "$TOP/policies" "$tree/usr/share/bulkhead/policies"; fi
+	add_programs "$tree" "$bin"
+	if [[ -d $policies ]]; then cp -rL "$policies" "$tree/usr/share/bulkhead/policies"; fi
 	add_files "$tree" "$@"
 }

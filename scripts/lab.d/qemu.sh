@@ -32,7 +32,8 @@ start_qemu() { # start_qemu KERNEL_DIR INITRAMFS RUN DISK
 		qemu-system-x86_64 "${arguments[@]}" 2>"$run/qemu.err" || true
 		return
 	fi
-	qemu-system-x86_64 "${arguments[@]}" </dev/null 2>"$run/qemu.err" &
+	# A lab that is killed outright takes its guest along.
+	setpriv --pdeathsig KILL qemu-system-x86_64 "${arguments[@]}" </dev/null 2>"$run/qemu.err" &
 	QEMU_PID=$!
 }
 
@@ -53,7 +54,7 @@ watch_qemu() {
 			stop_qemu
 			return 1
 		fi
-		sleep 0.1
+		sleep 0.2
 	done
 	wait "$QEMU_PID" 2>/dev/null || true
 	QEMU_PID=
