@@ -260,7 +260,7 @@ int policy_load(const char *path, const struct policy_options *options, struct p
 		struct error *error)
 {
 	static const struct policy_options no_options;
-	struct error unread;
+	struct error unread = {0};
 	_cleanup_(loader_done) struct loader loader = {
 		.options = options ? options : &no_options,
 		.error = error ? error : &unread,
