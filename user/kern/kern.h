@@ -64,10 +64,6 @@ enum kern_hook_state {
 /* Asks the kernel now. *ret_link_id is 0 unless ATTACHED. */
 int kern_hook_state(struct kern *kern, enum bh_hook hook, enum kern_hook_state *ret,
 		    __u32 *ret_link_id);
-const char *kern_hook_name(enum bh_hook hook);
-const char *kern_reason_text(enum bh_reason reason);
-const char *kern_plane_name(unsigned int plane);
-int kern_hook_errno(enum bh_hook hook);
 
 /* --- compartments --- */
 /* Reserves a free id (1..BH_MAX_COMPARTMENTS-1): entry zeroed but generation != 0, state CLOSED, tally zeroed. -ENOSPC. */
@@ -112,7 +108,7 @@ struct kern_task {
 struct kern_tasks_query {
 	__u64 cgroup_id; /* subtree asked; 0: none */
 	__u32 compartment; /* also tasks bearing this label, wherever they are; 0: none */
-	bool label; /* label every thread of the subtree that has no label of a compartment */
+	__u32 label; /* not 0: label every thread of the subtree that has no label of a compartment */
 	__u32 set_flags; /* for threads of `tgid` bearing the label */
 	__u32 tgid; /* 0: no flags change */
 };

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# make [all|check|soak|lint|demo|lab|install|clean]   V=1 shows commands, SAN=1 builds with ASan and
+# UBSan, BUILD=DIR builds elsewhere.
+
+BUILD   ?= build
+PREFIX  ?= /usr/local
+CLANG   ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
+Q       := $(if $(V),,@)
+say      = $(if $(V),,@printf '  %-6s %s\n' $(1) $(patsubst $(BUILD)/%,%,$@))
+
+ARCH    := $(shell uname -m)
+BPFARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(ARCH)))
+LAYERS  := base policy audit kern compart
+LIBS    := -lbpf -lelf -lz -lcyaml -lyaml -ljansson -lsystemd -lsodium
+
+WARN    := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
+CFLAGS  ?= -O2 -g
+ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARN) -Iuser -Iinclude -I$(BUILD)/gen -MMD -MP \
+	   $(if $(SAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer) $(CFLAGS)
+ALL_LDFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined) $(LDFLAGS)
+comma   := ,
+BPFFLAGS := -g -O2 -mcpu=v3 -target bpf -D__TARGET_ARCH_$(BPFARCH) -Ivmlinux/$(ARCH) -Iinclude \
+	   -Ibpf -Wall -Wextra -Werror -Wno-unused-parameter \
+	   -Wno-gnu-variable-sized-type-not-at-end -MMD -MP
+
+# The object that defines the maps comes first when the objects are linked into one.
+BPF_OBJ := $(BUILD)/bpf/maps.bpf.o $(filter-out %/maps.bpf.o, \
+	   $(patsubst %.c,$(BUILD)/%.o,$(wildcard bpf/*.bpf.c)))
+SKEL    := $(BUILD)/gen/bulkhead.skel.h
+LIB     := $(BUILD)/libbulkhead.a
+objects  = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(1)))
+LIB_OBJ := $(call objects,$(LAYERS:%=user/%/*.c))
+PROGS   := $(BUILD)/bin/bulkhead $(BUILD)/bin/bulkheadd
+UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
+
+.PHONY: all check soak lint demo lab install clean tests
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(PROGS)
+
+$(BUILD)/bpf/%.o: bpf/%.c
+	@mkdir -p $(@D)
+	$(call say,BPF)
+	$(Q)$(CLANG) $(BPFFLAGS) -c $< -o $@
+
+$(BUILD)/bulkhead.bpf.o: $(BPF_OBJ)
+	$(call say,LINK)
+	$(Q)$(BPFTOOL) gen object $@ $^
+
+$(SKEL): $(BUILD)/bulkhead.bpf.o
+	@mkdir -p $(@D)
+	$(call say,SKEL)
+	$(Q)$(BPFTOOL) gen skeleton $< name bulkhead_bpf > $@
+
+$(BUILD)/user/kern/kern.o: $(SKEL)
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+
+$(LIB): $(LIB_OBJ)
+	$(call say,AR)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/bin/bulkhead: $(call objects,user/cli/*.c) $(LIB)
+$(BUILD)/bin/bulkheadd: $(call objects,user/daemon/*.c) $(LIB)
+$(PROGS):
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
+$(UNIT): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIB)
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
+
+-include tests/tests.mk
+
+check:
+	$(Q)scripts/check
+soak:
+	$(Q)scripts/soak
+lint:
+	$(Q)scripts/lint
+demo:
+	$(Q)scripts/demo
+lab:
+	$(Q)scripts/lab --shell
+
+install: all
+	install -D -t $(DESTDIR)$(PREFIX)/sbin $(PROGS)
+	cd policies && find . -name '*.yaml' -exec \
+		install -D -m 644 {} $(DESTDIR)$(PREFIX)/share/bulkhead/policies/{} \;
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man8 man/*.8
+	sed 's|@SBINDIR@|$(PREFIX)/sbin|' scripts/bulkheadd.service | install -D -m 644 /dev/stdin \
+		$(DESTDIR)$(PREFIX)/lib/systemd/system/bulkheadd.service
+
+clean:
+	rm -rf $(BUILD)
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Compartment entries, tallies, cgroup entries and the ask counter. */
+#include "internal.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define GENERATION_NONE 0xffffffffu /* reserved, no policy yet */
+
+int kern_compartment_get(struct kern *kern, __u32 id, struct bh_compartment *ret)
+{
+	struct bh_compartment entry;
+
+	if (id == 0 || id >= BH_MAX_COMPARTMENTS)
+		return -ENOENT;
+	if (bpf_map_lookup_elem(kern->maps[KERN_MAP_COMPARTMENTS], &id, &entry) < 0)
+		return -errno;
+	if (entry.generation == 0)
+		return -ENOENT;
+	*ret = entry;
+	return 0;
+}
+
+int kern_compartment_set(struct kern *kern, __u32 id, const struct bh_compartment *entry)
+{
+	if (id == 0 || id >= BH_MAX_COMPARTMENTS || entry->generation == 0)
+		return -EINVAL;
+	return bpf_map_update_elem(kern->maps[KERN_MAP_COMPARTMENTS], &id, entry, BPF_ANY) < 0 ?
+		       -errno :
+		       0;
+}
+
+int kern_compartment_new(struct kern *kern, __u32 *ret_id)
+{
+	struct bh_compartment entry = {.generation = GENERATION_NONE};
+	struct bh_tally tally = {};
+	__u32 id;
+	int r;
+
+	for (id = 1; id < BH_MAX_COMPARTMENTS; id++) {
+		struct bh_compartment old;
+
+		r = kern_compartment_get(kern, id, &old);
+		if (r == -ENOENT)
+			break;
+		if (r < 0)
+			return r;
+	}
+	if (id == BH_MAX_COMPARTMENTS)
+		return -ENOSPC;
+	entry.tally = id;
+	if (bpf_map_update_elem(kern->maps[KERN_MAP_TALLIES], &id, &tally, BPF_ANY) < 0)
+		return -errno;
+	r = kern_compartment_set(kern, id, &entry);
+	if (r < 0)
+		return r;
+	*ret_id = id;
+	return 0;
+}
+
+int kern_compartment_free(struct kern *kern, __u32 id)
+{
+	struct bh_compartment zero = {};
+
+	return bpf_map_update_elem(kern->maps[KERN_MAP_COMPARTMENTS], &id, &zero, BPF_ANY) < 0 ?
+		       -errno :
+		       0;
+}
+
+int kern_tally(struct kern *kern, __u32 id, struct bh_tally *ret)
+{
+	return bpf_map_lookup_elem(kern->maps[KERN_MAP_TALLIES], &id, ret) < 0 ? -errno : 0;
+}
+
+int kern_cgroup_id(const char *path, __u64 *ret_id)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	/* kernfs: with 64-bit inode numbers the id is the inode number. */
+	*ret_id = st.st_ino;
+	return 0;
+}
+
+int kern_cgroup_set(struct kern *kern, __u64 cgroup_id, __u32 compartment, __u32 flags)
+{
+	struct bh_cgroup entry = {.compartment = compartment, .flags = flags};
+
+	return bpf_map_update_elem(kern->maps[KERN_MAP_CGROUPS], &cgroup_id, &entry, BPF_ANY) < 0 ?
+		       -errno :
+		       0;
+}
+
+int kern_cgroup_unset(struct kern *kern, __u64 cgroup_id)
+{
+	return bpf_map_delete_elem(kern->maps[KERN_MAP_CGROUPS], &cgroup_id) < 0 ? -errno : 0;
+}
+
+int kern_cgroup_get(struct kern *kern, __u64 cgroup_id, __u32 *ret_compartment)
+{
+	struct bh_cgroup entry;
+
+	if (bpf_map_lookup_elem(kern->maps[KERN_MAP_CGROUPS], &cgroup_id, &entry) < 0)
+		return -errno;
+	*ret_compartment = entry.compartment;
+	return 0;
+}
+
+int kern_ask_raise(struct kern *kern)
+{
+	__atomic_add_fetch(kern->ask, 1, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+int kern_ask_lower(struct kern *kern, __u32 amount)
+{
+	/* Never below 0: 0 means "a missing label is an outsider". */
+	if (__atomic_load_n(kern->ask, __ATOMIC_SEQ_CST) < amount)
+		return -ERANGE;
+	__atomic_sub_fetch(kern->ask, amount, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+__u32 kern_ask_read(struct kern *kern)
+{
+	return __atomic_load_n(kern->ask, __ATOMIC_SEQ_CST);
+}

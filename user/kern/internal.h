@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Shared by the files of user/kern alone. */
+#ifndef KERN_INTERNAL_H
+#define KERN_INTERNAL_H
+
+#include "kern.h"
+
+/* Maps that user space opens by name when it adopts a pinned set. */
+#define KERN_MAPS(X)                                                                               \
+	X(COMPARTMENTS, "bh_compartments")                                                         \
+	X(CGROUPS, "bh_cgroups")                                                                   \
+	X(POLICIES, "bh_policies")                                                                 \
+	X(TABLES, "bh_tables")                                                                     \
+	X(SUPERBLOCKS, "bh_superblocks")                                                           \
+	X(STARTS, "bh_starts")                                                                     \
+	X(TALLIES, "bh_tallies")                                                                   \
+	X(RING, "bh_ring")                                                                         \
+	X(EGRESS, "bh_egress")                                                                     \
+	X(QUERIES, "bh_queries")                                                                   \
+	X(METAS, "bh_metas")                                                                       \
+	X(ASK, "data_ask")
+
+#define KERN_MAP_ENUM_(name, text) KERN_MAP_##name,
+enum kern_map { KERN_MAPS(KERN_MAP_ENUM_) KERN_MAP_COUNT };
+#undef KERN_MAP_ENUM_
+
+/* Programs that are not attached for good: iterators, and cgroup programs. */
+#define KERN_PROGS(X)                                                                              \
+	X(ITER_TASK, "bh_iter_task")                                                               \
+	X(ITER_FILE, "bh_iter_file")                                                               \
+	X(CONNECT4, "bh_connect4")                                                                 \
+	X(CONNECT6, "bh_connect6")                                                                 \
+	X(SENDMSG4, "bh_sendmsg4")                                                                 \
+	X(SENDMSG6, "bh_sendmsg6")
+
+#define KERN_PROG_ENUM_(name, text) KERN_PROG_##name,
+enum kern_prog { KERN_PROGS(KERN_PROG_ENUM_) KERN_PROG_COUNT };
+#undef KERN_PROG_ENUM_
+
+struct kern {
+	int maps[KERN_MAP_COUNT];
+	int progs[KERN_PROG_COUNT];
+	volatile __u32 *ask; /* the kernel programs' bh_ask, mapped */
+	int lock_fd;
+	bool locked;
+};
+
+/* User space's own record in the pinned set; layout of struct bh_meta in bpf/maps.bpf.h. */
+struct kern_meta {
+	__u32 abi;
+	__u32 next_generation;
+	__u32 next_sbid;
+	__u32 pad;
+	__u8 digest[32];
+};
+
+int kern_meta_read(struct kern *kern, struct kern_meta *ret);
+int kern_meta_write(struct kern *kern, const struct kern_meta *meta);
+/* Path of a pin below KERN_PIN_DIR. */
+void kern_pin_path(char *buffer, size_t size, const char *directory, const char *name);
+/* Removes a directory of pins and everything below it. */
+int kern_pins_remove(const char *path);
+/* Reads all an iterator program has to say; *ret freed by the caller. */
+int kern_iterate(int prog_fd, pid_t tgid, void **ret, size_t *ret_size);
+/* Superblocks that no mount table lists but every task meets: pipes. */
+int kern_superblocks_fixed(struct kern *kern, struct error *error);
+
+#endif
