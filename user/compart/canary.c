@@ -26,6 +26,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include "audit/names.h"
 #include "base/cleanup.h"
 
 /* The whole run. Milliseconds natively, some tenths of a second under emulation. */
@@ -375,7 +376,7 @@ static int move_child(struct canary *c)
 	if (procs < 0 || dprintf(procs, "%d", c->child) < 0)
 		return fail(c, errno, "cannot move the child into the scratch cgroup");
 	result->refused = bears_label(c, c->child, &r);
-	result->error = result->refused ? kern_hook_errno(BH_HOOK_CGROUP_MOVE) : 0;
+	result->error = result->refused ? hook_errno(BH_HOOK_CGROUP_MOVE) : 0;
 	if (kern_ask_read(c->kern) > ask && kern_ask_lower(c->kern, 1) < 0)
 		return fail(c, EIO, "cannot lower ask");
 	return r;
@@ -394,7 +395,7 @@ static int choose(struct canary *c)
 	for (a = canary_attempts; a->hook != BH_HOOK_NONE; a++) {
 		r = kern_hook_state(c->kern, a->hook, &state, &link_id);
 		if (r < 0)
-			return fail(c, -r, kern_hook_name(a->hook));
+			return fail(c, -r, hook_name(a->hook));
 		if (state == KERN_HOOK_ABSENT)
 			note(result_of(c, a->hook), "this kernel has no such hook");
 		else if (c->stage.born6 < 0 &&
@@ -416,9 +417,9 @@ static int hear_one(struct canary *c, const struct canary_record *record, unsign
 		return fail(c, EPROTO, "a record that makes no sense");
 	result = result_of(c, record->hook);
 	result->error = record->error;
-	result->refused = record->error == kern_hook_errno(record->hook);
+	result->refused = record->error == hook_errno(record->hook);
 	if (record->hook == BH_HOOK_TASK_ALLOC)
-		result->refused = record->error == kern_hook_errno(BH_HOOK_FILE_OPEN) &&
+		result->refused = record->error == hook_errno(BH_HOOK_FILE_OPEN) &&
 				  bears_label(c, record->pid, &r);
 	(*missing)--;
 	return r;
@@ -463,7 +464,7 @@ static int make_attempts(struct canary *c)
 		if (a->actor != CANARY_OUTSIDER || !result->tried)
 			continue;
 		result->error = a->try(&c->stage);
-		result->refused = result->error == kern_hook_errno(a->hook);
+		result->refused = result->error == hook_errno(a->hook);
 	}
 	if (send(c->go, "", 1, MSG_NOSIGNAL) != 1)
 		return fail(c, errno, "cannot start the child");
@@ -517,7 +518,7 @@ static int judge(struct canary *c)
 	if (bad)
 		return error_set(c->error, EPROTO,
 				 "canary: %u of the hooks did not refuse, first %s: %s", bad,
-				 kern_hook_name(first), result_of(c, first)->note);
+				 hook_name(first), result_of(c, first)->note);
 	if (c->results[BH_HOOK_NONE].error)
 		return error_set(c->error, EPROTO,
 				 "canary: what the scratch policy allows was refused: %s",
