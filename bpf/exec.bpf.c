@@ -19,17 +19,12 @@ SEC("lsm/bprm_check_security")
 int BPF_PROG(bh_bprm_check, struct linux_binprm *bprm, int ret)
 {
 	struct bh_refusal r = BH_REFUSAL(BPRM_CHECK, BH_REASON_NO_RULE);
-	struct bh_slot *slot;
-	long verdict = 0;
 
 	BH_ENTER(s, BPRM_CHECK, ret);
 	r.perms = BH_PERM_EXEC;
-	slot = bh_look(&s, bprm->file->f_path.dentry);
-	if (!bh_place_allows(slot, BH_PERM_EXEC) &&
-	    !(bh_is_interpreter(bprm) && bh_place_allows(slot, BH_PERM_INTERP)))
-		verdict = bh_refuse_place(&s, &r, slot);
-	bh_slot_release(slot);
-	return verdict;
+	if (bh_is_interpreter(bprm))
+		r.any = BH_PERM_INTERP;
+	return bh_judge(&s, bprm->file->f_path.dentry, &r);
 }
 
 /* Past the point of no return: a failed exec must not leave another program's rights behind. */
@@ -49,7 +44,7 @@ void BPF_PROG(bh_bprm_committed, struct linux_binprm *bprm)
 	label->exec_seq++;
 	label->flags &= ~(BH_LABEL_JIT | BH_LABEL_PENDING);
 	slot = bh_look(&s, bprm->file->f_path.dentry);
-	if (bh_place_allows(slot, BH_PERM_JIT))
+	if (slot && !slot->reason && slot->allow & BH_PERM_JIT)
 		label->flags |= BH_LABEL_JIT;
 	bh_slot_release(slot);
 }

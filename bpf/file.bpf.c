@@ -26,30 +26,22 @@ static __always_inline __u32 bh_open_perms(struct file *file)
 	return perms ? perms : BH_PERM_IOCTL;
 }
 
-/* Opened to run: a program, a script's or an ELF interpreter; which one bprm_check judges. */
-static __always_inline long bh_judge_run(const struct bh_subject *s, struct file *file)
-{
-	struct bh_refusal r = BH_REFUSAL(FILE_OPEN, BH_REASON_NO_RULE);
-	struct bh_slot *slot = bh_look(s, file->f_path.dentry);
-	long ret = 0;
-
-	r.perms = BH_PERM_EXEC;
-	if (!bh_place_allows(slot, BH_PERM_EXEC) && !bh_place_allows(slot, BH_PERM_INTERP))
-		ret = bh_refuse_place(s, &r, slot);
-	bh_slot_release(slot);
-	return ret;
-}
-
 SEC("lsm/file_open")
 int BPF_PROG(bh_file_open, struct file *file, int ret)
 {
+	struct bh_refusal r = BH_REFUSAL(FILE_OPEN, BH_REASON_NO_RULE);
+
 	BH_ENTER(s, FILE_OPEN, ret);
 	/* Since 6.7 overlayfs opens the file below itself, after the same task was judged above. */
 	if (file->f_mode & FMODE_BACKING)
 		return 0;
-	if (file->f_flags & FMODE_EXEC_FLAG)
-		return bh_judge_run(&s, file);
-	return BH_JUDGE(s, FILE_OPEN, file->f_path.dentry, bh_open_perms(file));
+	r.perms = bh_open_perms(file);
+	/* Opened to run: a program, a script's or an ELF interpreter; which one bprm_check judges. */
+	if (file->f_flags & FMODE_EXEC_FLAG) {
+		r.perms = BH_PERM_EXEC;
+		r.any = BH_PERM_INTERP;
+	}
+	return bh_judge(&s, file->f_path.dentry, &r);
 }
 
 SEC("lsm/path_mknod")
@@ -96,15 +88,6 @@ static __always_inline bool bh_dentry_is_dir(struct dentry *dentry)
 	return inode && (inode->i_mode & S_IFMT) == S_IFDIR;
 }
 
-/* Two names of one file, judged one after the other so that one slot serves both: what the old one
- * allows is kept, its slot is not. */
-struct bh_pair {
-	__u32 old_allow, old_state;
-	__u32 old_perms, new_perms;
-	__u32 both_ways; /* RENAME_EXCHANGE: each name gets the other's file */
-	__u32 dir; /* everything below comes along: the states must be equal */
-};
-
 /* Does the new name give a right that the old one has not? */
 static __always_inline bool bh_pair_gains(const struct bh_pair *pair, const struct bh_slot *new)
 {
@@ -123,7 +106,7 @@ static __noinline long bh_judge_old(const struct bh_subject *s, struct dentry *d
 
 	r->perms = pair->old_perms;
 	/* A link asks nothing of the old name but that it loses nothing to the new one. */
-	if (!slot || slot->reason || (r->perms && !bh_place_allows(slot, r->perms)))
+	if (!slot || slot->reason || (r->perms && !bh_place_allows(slot, r)))
 		ret = bh_refuse_place(s, r, slot);
 	if (slot) {
 		pair->old_allow = slot->allow;
@@ -140,47 +123,74 @@ static __noinline long bh_judge_new(const struct bh_subject *s, struct dentry *d
 	long ret = 0;
 
 	r->perms = pair->new_perms;
-	if (!bh_place_allows(slot, r->perms)) {
-		ret = bh_refuse_place(s, r, slot);
-	} else if (bh_pair_gains(pair, slot)) {
+	if (bh_place_allows(slot, r) && bh_pair_gains(pair, slot)) {
 		r->reason = BH_REASON_RIGHTS;
 		r->perms = 0;
-		ret = bh_refuse_place(s, r, slot);
 	}
+	if (!bh_place_allows(slot, r))
+		ret = bh_refuse_place(s, r, slot);
 	bh_slot_release(slot);
 	return ret;
+}
+
+/* The pair stands in a slot of its own, for the verifier's sake: see struct bh_slot. */
+static __noinline long bh_judge_pair(const struct bh_subject *s, struct dentry *old,
+				     struct dentry *new, struct bh_slot *own, __u32 hook)
+{
+	struct bh_refusal first = BH_REFUSAL(PATH_LINK, BH_REASON_NO_RULE);
+	struct bh_refusal second = first;
+	long ret;
+
+	first.hook = second.hook = hook;
+	ret = bh_judge_old(s, old, &own->pair, &first);
+	if (!ret)
+		ret = bh_judge_new(s, new, &own->pair, &second);
+	bh_slot_release(own);
+	return ret;
+}
+
+static __always_inline long bh_refuse_no_slot(const struct bh_subject *s, __u32 hook)
+{
+	struct bh_refusal r = BH_REFUSAL(PATH_LINK, BH_REASON_UNSURE_SLOT);
+
+	r.hook = hook;
+	return bh_refuse(s, &r, NULL);
 }
 
 SEC("lsm/path_link")
 int BPF_PROG(bh_path_link, struct dentry *old, const struct path *dir, struct dentry *new, int ret)
 {
-	struct bh_refusal r = BH_REFUSAL(PATH_LINK, BH_REASON_NO_RULE);
-	struct bh_pair pair = {.new_perms = BH_PERM_LINK | BH_PERM_CREATE};
+	struct bh_slot *slot;
 
 	BH_ENTER(s, PATH_LINK, ret);
-	ret = bh_judge_old(&s, old, &pair, &r);
-	return ret ? ret : bh_judge_new(&s, new, &pair, &r);
+	slot = bh_slot_claim();
+	if (!slot)
+		return bh_refuse_no_slot(&s, BH_HOOK_PATH_LINK);
+	slot->pair.old_perms = slot->pair.both_ways = slot->pair.dir = 0;
+	slot->pair.new_perms = BH_PERM_LINK | BH_PERM_CREATE;
+	return bh_judge_pair(&s, old, new, slot, BH_HOOK_PATH_LINK);
 }
 
 SEC("lsm/path_rename")
 int BPF_PROG(bh_path_rename, const struct path *old_dir, struct dentry *old,
 	     const struct path *new_dir, struct dentry *new, unsigned int flags, int ret)
 {
-	struct bh_refusal r = BH_REFUSAL(PATH_RENAME, BH_REASON_NO_RULE);
-	struct bh_pair pair = {.old_perms = BH_PERM_DELETE, .new_perms = BH_PERM_CREATE};
+	struct bh_slot *slot;
+	struct bh_pair *pair;
 
 	BH_ENTER(s, PATH_RENAME, ret);
 	/* Leaves a device node at the old name. */
 	if (flags & RENAME_WHITEOUT)
 		return BH_CLOSED(s, PATH_RENAME, flags);
-	if (new->d_inode)
-		pair.new_perms |= BH_PERM_DELETE;
-	pair.both_ways = flags & RENAME_EXCHANGE;
-	if (pair.both_ways)
-		pair.old_perms |= BH_PERM_CREATE;
-	pair.dir = bh_dentry_is_dir(old) || (pair.both_ways && bh_dentry_is_dir(new));
-	ret = bh_judge_old(&s, old, &pair, &r);
-	return ret ? ret : bh_judge_new(&s, new, &pair, &r);
+	slot = bh_slot_claim();
+	if (!slot)
+		return bh_refuse_no_slot(&s, BH_HOOK_PATH_RENAME);
+	pair = &slot->pair;
+	pair->both_ways = flags & RENAME_EXCHANGE;
+	pair->old_perms = BH_PERM_DELETE | (pair->both_ways ? BH_PERM_CREATE : 0);
+	pair->new_perms = BH_PERM_CREATE | (new->d_inode ? BH_PERM_DELETE : 0);
+	pair->dir = bh_dentry_is_dir(old) || (pair->both_ways && bh_dentry_is_dir(new));
+	return bh_judge_pair(&s, old, new, slot, BH_HOOK_PATH_RENAME);
 }
 
 SEC("lsm/path_truncate")

@@ -189,8 +189,8 @@ static __always_inline bool bh_proc_is_own(struct dentry *dentry)
 
 /* /proc/PID of the own thread group is judged as /proc/self, any other PID is refused. Names of
  * procfs's root that begin with a digit are process directories, and only they. */
-static __noinline __attribute__((unused)) void
-bh_place_proc(const struct bh_subject *s, struct bh_walk *w, __u32 self)
+static __noinline __attribute__((unused)) void bh_place_proc(const struct bh_subject *s,
+							     struct bh_walk *w)
 {
 	struct bh_slot *slot = w->slot;
 	__u32 generation = s->generation;
@@ -200,18 +200,17 @@ bh_place_proc(const struct bh_subject *s, struct bh_walk *w, __u32 self)
 	if (!slot->n || c < '0' || c > '9')
 		return;
 	policy = bpf_map_lookup_elem(&bh_policies, &generation);
-	if (!policy || !(policy->flags & BH_POLICY_PROC_SELF) || !w->top ||
-	    !bh_proc_is_own(w->top)) {
+	if (!policy || !(policy->flags & BH_POLICY_PROC_SELF) || !bh_proc_is_own(w->top)) {
 		slot->reason = BH_REASON_PROC_OTHER;
 		return;
 	}
-	slot->state = self;
+	slot->state = slot->self;
 	slot->cursor = slot->pos + 1 + slot->first;
 }
 
-/* What the superblock alone says. *ret_self: see struct bh_start. */
-static __always_inline void bh_place_start(const struct bh_subject *s, struct bh_slot *slot,
-					   struct dentry *dentry, __u32 *ret_self)
+/* What the superblock alone says. */
+static __noinline __attribute__((unused)) void
+bh_place_start(const struct bh_subject *s, struct bh_slot *slot, struct dentry *dentry)
 {
 	struct bh_start_key key = {.generation = s->generation};
 	__u64 address = (__u64)dentry->d_sb;
@@ -219,7 +218,7 @@ static __always_inline void bh_place_start(const struct bh_subject *s, struct bh
 	struct bh_start *start;
 
 	slot->reason = BH_REASON_UNSURE_SB;
-	slot->sbid = slot->class = slot->state = slot->allow = slot->quiet = 0;
+	slot->sbid = slot->class = slot->state = slot->self = slot->allow = slot->quiet = 0;
 	if (!sb)
 		return;
 	key.sbid = slot->sbid = sb->sbid;
@@ -235,7 +234,7 @@ static __always_inline void bh_place_start(const struct bh_subject *s, struct bh
 	if (!start)
 		return;
 	slot->state = start->state;
-	*ret_self = start->self;
+	slot->self = start->self;
 }
 
 /* Rights that a class of superblock gives or takes, whatever the rules say. */
@@ -251,29 +250,29 @@ static __always_inline void bh_place_class(struct bh_slot *slot)
 static __noinline __attribute__((unused)) struct bh_slot *bh_look(const struct bh_subject *s,
 								  struct dentry *dentry)
 {
-	struct bh_walk w = {.leaf = dentry, .dentry = dentry};
+	struct bh_walk w = {.leaf = dentry, .dentry = dentry, .top = dentry};
 	struct bh_slot *slot = bh_slot_claim();
-	__u32 self = 0;
 
 	if (!slot)
 		return NULL;
 	w.slot = slot;
-	bh_place_start(s, slot, dentry, &self);
+	bh_place_start(s, slot, dentry);
 	bpf_loop(BH_WALK_TRIES, bh_walk_try, &w, 0);
 	if (slot->fault && !slot->reason)
 		slot->reason = slot->fault;
 	slot->cursor = slot->pos;
 	if (!slot->reason && slot->class == BH_SB_PROC)
-		bh_place_proc(s, &w, self);
+		bh_place_proc(s, &w);
 	if (!slot->reason && slot->class != BH_SB_PIPE)
 		bh_match_path(s, slot);
 	bh_place_class(slot);
 	return slot;
 }
 
-static __always_inline bool bh_place_allows(const struct bh_slot *slot, __u32 perms)
+static __always_inline bool bh_place_allows(const struct bh_slot *slot, const struct bh_refusal *r)
 {
-	return slot && !slot->reason && bh_masks_allow(slot->allow, perms);
+	return slot && !slot->reason &&
+	       (bh_masks_allow(slot->allow, r->perms) || slot->allow & r->any);
 }
 
 /* Refuses with the place as the object. */
@@ -309,7 +308,7 @@ bh_judge(const struct bh_subject *s, struct dentry *dentry, struct bh_refusal *r
 	struct bh_slot *slot = bh_look(s, dentry);
 	long ret = 0;
 
-	if (!bh_place_allows(slot, r->perms))
+	if (!bh_place_allows(slot, r))
 		ret = bh_refuse_place(s, r, slot);
 	bh_slot_release(slot);
 	return ret;

@@ -179,7 +179,7 @@ static __noinline long bh_judge_unix(const struct bh_subject *s, struct sock *ot
 		slot = bh_look_abstract(s, peer->addr);
 	else if (peer)
 		return 0; /* nameless: only a socket that the task was given can reach it */
-	if (!bh_place_allows(slot, BH_PERM_CONNECT))
+	if (!bh_place_allows(slot, r))
 		ret = bh_refuse_place(s, r, slot);
 	bh_slot_release(slot);
 	return ret;

@@ -17,7 +17,8 @@ struct bh_refusal {
 	__u16 hook, reason;
 	__u16 error;
 	__u8 plane, bits;
-	__u32 perms;
+	__u32 perms; /* all of these are asked for */
+	__u32 any; /* or one of these is enough; 0: no */
 	__u32 kind;
 	__u32 object[5];
 	__u32 tail;
@@ -40,20 +41,28 @@ static __always_inline long bh_negative(__u64 error)
 	return negative;
 }
 
+struct bh_claim {
+	struct bh_slot *slot;
+};
+
+static long bh_slot_try(__u32 i, struct bh_claim *claim)
+{
+	struct bh_slot *slot = bpf_map_lookup_elem(&bh_slots, &i);
+
+	/* Another decider may have been preempted on this CPU while it holds a slot. */
+	if (!slot || __sync_val_compare_and_swap(&slot->busy, 0, 1) != 0)
+		return 0;
+	claim->slot = slot;
+	return 1;
+}
+
+/* A loop by helper, here as everywhere: the verifier would follow a plain one turn by turn. */
 static __noinline __attribute__((unused)) struct bh_slot *bh_slot_claim(void)
 {
-	struct bh_slot *slot;
-	__u32 i;
+	struct bh_claim claim = {};
 
-	for (i = 0; i < BH_SLOTS; i++) {
-		__u32 key = i;
-
-		slot = bpf_map_lookup_elem(&bh_slots, &key);
-		/* Another decider may have been preempted on this CPU while it holds a slot. */
-		if (slot && __sync_val_compare_and_swap(&slot->busy, 0, 1) == 0)
-			return slot;
-	}
-	return NULL;
+	bpf_loop(BH_SLOTS, bh_slot_try, &claim, 0);
+	return claim.slot;
 }
 
 static __always_inline void bh_slot_release(struct bh_slot *slot)
