@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kern-tests [--mutate] [NAME...]: the kernel side, case by case. NAME is a part of a case's name.
+ * With --mutate all programs are detached first and every case that proves a refusal must fail.
+ */
+#include "harness.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <signal.h>
+#include <time.h>
+
+static const struct test_case *const suites[] = {spread_cases, place_cases, loss_cases, race_cases};
+
+static bool wanted(const char *name, int argc, char **argv)
+{
+	int i;
+
+	for (i = 0; i < argc; i++)
+		if (strstr(name, argv[i]))
+			return true;
+	return argc == 0;
+}
+
+static void run_case(struct kern *kern, const struct test_case *c, bool mutate)
+{
+	struct timespec from, to;
+
+	if (mutate && c->kind == CASE_ALLOWS)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	case_report(c->name, c->fn(kern), mutate);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	if (to.tv_sec - from.tv_sec > 5)
+		printf("# %s took %ld s\n", c->name, (long)(to.tv_sec - from.tv_sec));
+}
+
+int main(int argc, char **argv)
+{
+	struct error error = {};
+	const struct test_case *c;
+	struct kern *kern = NULL;
+	bool mutate = false;
+	size_t i;
+
+	argc--;
+	argv++;
+	if (argc > 0 && !strcmp(argv[0], "--mutate")) {
+		mutate = true;
+		argc--;
+		argv++;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	if (kern_open(&kern, &error) < 0) {
+		fprintf(stderr, "kern-tests: %s\n", error.text);
+		return 1;
+	}
+	if (mutate && harness_detach(kern) < 0) {
+		fprintf(stderr, "kern-tests: the programs cannot be detached\n");
+		return 1;
+	}
+	if (argc == 0 || wanted("hook/", argc, argv) || strstr(argv[0], "hook"))
+		hook_cases(kern, argc ? argv[0] : NULL, mutate);
+	for (i = 0; i < sizeof(suites) / sizeof(suites[0]); i++)
+		for (c = suites[i]; c->name; c++)
+			if (wanted(c->name, argc, argv))
+				run_case(kern, c, mutate);
+	kern_close(kern);
+	return case_end(mutate ? "mutate" : "kern");
+}

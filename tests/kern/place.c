@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Where files stand: long and deep paths, mounts, special filesystems, names that move. */
+#include "harness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#define ALLOW(perms_, glob_)                                                     \
+	{                                                                        \
+		.effect = RULE_ALLOW, .perms = (perms_), .glob = (char *)(glob_) \
+	}
+#define DENY(perms_, glob_)                                                     \
+	{                                                                       \
+		.effect = RULE_DENY, .perms = (perms_), .glob = (char *)(glob_) \
+	}
+
+static int read_both(struct cell *cell, const char *path, int inside)
+{
+	int r = cell_verb(cell, BESIDE, "read", path, NULL);
+
+	CHECK(r == 0, "control, %.80s: %s", path, outcome_text(r));
+	r = cell_verb(cell, INSIDE, "read", path, NULL);
+	CHECK(r == inside, "%.80s: %s", path, outcome_text(r));
+	return 0;
+}
+
+static int last_reason(struct cell *cell, enum bh_hook hook)
+{
+	const struct bh_event_copy *e;
+
+	cell_drain(cell);
+	e = cell_event(cell, 0, hook);
+	return e ? e->head.reason : -1;
+}
+
+/* --- chains deeper than any path that can be written --- */
+
+struct chain {
+	const char *top, *name;
+	int levels;
+};
+
+static int chain_down(const struct chain *c, bool make)
+{
+	int i;
+
+	if (chdir(c->top) < 0)
+		return -errno;
+	for (i = 0; i < c->levels; i++)
+		if ((make && mkdir(c->name, 0755) < 0) || chdir(c->name) < 0)
+			return -errno;
+	return 0;
+}
+
+static int chain_make(const struct chain *c)
+{
+	int r = chain_down(c, true), fd;
+
+	if (r < 0)
+		return r;
+	fd = open("file", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (fd < 0 || write(fd, "x", 1) != 1)
+		return -errno;
+	close(fd);
+	return chdir("/") ? -errno : 0;
+}
+
+static void chain_remove(const struct chain *c)
+{
+	int i;
+
+	if (chain_down(c, false) < 0)
+		return;
+	unlink("file");
+	for (i = 0; i < c->levels; i++)
+		if (chdir("..") < 0 || rmdir(c->name) < 0)
+			break;
+	if (chdir("/"))
+		return;
+}
+
+static int chain_read(void *data)
+{
+	char *argv[] = {(char *)"read", (char *)"file", NULL};
+
+	return chain_down(data, false) < 0 ? VERB_BROKEN + errno : verb_run(2, argv);
+}
+
+static int check_chain(struct kern *kern, struct chain *c, int inside)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	int made, beside, r;
+
+	CHECK(cell, "no cell");
+	made = chain_make(c);
+	beside = cell_call(cell, BESIDE, chain_read, c);
+	r = cell_call(cell, INSIDE, chain_read, c);
+	chain_remove(c);
+	CHECK(made == 0, "cannot make it: %s", strerror(-made));
+	CHECK(beside == 0, "control: %s", outcome_text(beside));
+	CHECK(r == inside, "%d levels: %s", c->levels, outcome_text(r));
+	if (inside)
+		CHECK(last_reason(cell, BH_HOOK_FILE_OPEN) == BH_REASON_UNSURE_PATH,
+		      "another reason than the path's size");
+	return 0;
+}
+
+static int case_deep_allowed(struct kern *kern)
+{
+	struct chain c = {FIXTURE "/work", "d", 1500};
+
+	return check_chain(kern, &c, 0);
+}
+
+static int case_deep_refused(struct kern *kern)
+{
+	struct chain c = {FIXTURE "/work", "d", 2100};
+
+	return check_chain(kern, &c, EACCES);
+}
+
+static int check_long(struct kern *kern, int levels, int inside)
+{
+	char name[BH_MAX_NAME + 1];
+	struct chain c = {FIXTURE "/work", name, levels};
+
+	memset(name, 'n', BH_MAX_NAME);
+	name[BH_MAX_NAME] = 0;
+	return check_chain(kern, &c, inside);
+}
+
+static int case_long_allowed(struct kern *kern)
+{
+	return check_long(kern, 15, 0);
+}
+
+static int case_long_refused(struct kern *kern)
+{
+	return check_long(kern, 17, EACCES);
+}
+
+/* --- mounts --- */
+
+static int case_new_mount(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	int r, fd;
+
+	CHECK(cell, "no cell");
+	CHECK(mkdir(FIXTURE "/open/mnt", 0755) == 0, "mkdir");
+	CHECK(mount("none", FIXTURE "/open/mnt", "tmpfs", 0, NULL) == 0, "mount: %s",
+	      strerror(errno));
+	fd = open(FIXTURE "/open/mnt/file", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	r = write(fd, "x", 1);
+	close(fd);
+	r = r == 1 ? read_both(cell, FIXTURE "/open/mnt/file", EACCES) : -1;
+	umount2(FIXTURE "/open/mnt", MNT_DETACH);
+	if (r)
+		return r;
+	CHECK(last_reason(cell, BH_HOOK_FILE_OPEN) == BH_REASON_UNSURE_SB,
+	      "another reason than the unknown filesystem");
+	return 0;
+}
+
+/* Mounted over an allowed place after the policy was compiled: it stands where it stood. */
+static int case_bind_after(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	int r;
+
+	CHECK(cell, "no cell");
+	CHECK(mkdir(FIXTURE "/open/bind", 0755) == 0, "mkdir");
+	CHECK(mount(FIXTURE "/secret", FIXTURE "/open/bind", NULL, MS_BIND, NULL) == 0, "bind: %s",
+	      strerror(errno));
+	r = read_both(cell, FIXTURE "/open/bind/key", EACCES);
+	umount2(FIXTURE "/open/bind", MNT_DETACH);
+	return r;
+}
+
+static int with_bind(struct kern *kern, const struct cell_options *options, int inside)
+{
+	_cleanup_cell_ struct cell *cell = NULL;
+	int r;
+
+	CHECK(fixture_make() == 0 && mkdir("/srv/seen", 0755) == 0, "mkdir");
+	CHECK(mount(FIXTURE "/secret", "/srv/seen", NULL, MS_BIND, NULL) == 0, "bind: %s",
+	      strerror(errno));
+	/* The fixture is made anew below the bind mount's source: mount it again. */
+	cell = cell_new(kern, options);
+	umount2("/srv/seen", MNT_DETACH);
+	r = mount(FIXTURE "/secret", "/srv/seen", NULL, MS_BIND, NULL);
+	if (cell && r == 0)
+		r = read_both(cell, "/srv/seen/key", inside);
+	umount2("/srv/seen", MNT_DETACH);
+	rmdir("/srv/seen");
+	CHECK(cell, "no cell");
+	return r;
+}
+
+/* One of a file's names is allowed and none is denied. */
+static int case_bind_before(struct kern *kern)
+{
+	struct rule rules[] = {ALLOW(BH_PERM_READ, "/srv/seen/**")};
+	const struct cell_options options = {.rules = rules, .nrules = 1};
+
+	return with_bind(kern, &options, 0);
+}
+
+/* One of its names is denied: the other does not help. */
+static int case_bind_denied(struct kern *kern)
+{
+	struct rule rules[] = {ALLOW(BH_PERM_READ, "/srv/seen/**"),
+			       DENY(BH_PERM_READ, FIXTURE "/secret/**")};
+	const struct cell_options options = {.rules = rules, .nrules = 2};
+
+	return with_bind(kern, &options, EACCES);
+}
+
+static int case_deny_wins(struct kern *kern)
+{
+	struct rule rules[] = {ALLOW(BH_PERM_READ, FIXTURE "/**"), DENY(BH_PERM_READ, "/**/key")};
+	const struct cell_options options = {.rules = rules, .nrules = 2};
+	_cleanup_cell_ struct cell *cell = cell_new(kern, &options);
+
+	CHECK(cell, "no cell");
+	return read_both(cell, FIXTURE_OPEN, 0) || read_both(cell, FIXTURE_SECRET, EACCES) ? -1 : 0;
+}
+
+/* A file put in the place of a refused one is refused; one that moves to an open place is not. */
+static int case_replaced(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+
+	CHECK(cell, "no cell");
+	CHECK(rename(FIXTURE_OPEN, FIXTURE_SECRET) == 0, "rename");
+	if (read_both(cell, FIXTURE_SECRET, EACCES))
+		return -1;
+	CHECK(rename(FIXTURE_SECRET, FIXTURE_OPEN) == 0, "rename");
+	return read_both(cell, FIXTURE_OPEN, 0);
+}
+
+/* A parent directory renamed by an outsider. */
+static int case_parent_renamed(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+
+	CHECK(cell, "no cell");
+	CHECK(rename(FIXTURE "/open", FIXTURE "/was-open") == 0, "rename");
+	return read_both(cell, FIXTURE "/was-open/file", EACCES);
+}
+
+/* A directory moves where its contents have the same rights, and nowhere else. */
+static int case_move_directory(struct kern *kern)
+{
+	struct rule rules[] = {
+		ALLOW(BH_PERM_READ | BH_PERM_CREATE | BH_PERM_DELETE, FIXTURE "/work/**"),
+		ALLOW(BH_PERM_READ | BH_PERM_WRITE | BH_PERM_CREATE | BH_PERM_DELETE,
+		      FIXTURE "/secret/**"),
+	};
+	const struct cell_options options = {.rules = rules, .nrules = 2};
+	_cleanup_cell_ struct cell *cell = cell_new(kern, &options);
+	int r;
+
+	CHECK(cell, "no cell");
+	r = cell_verb(cell, INSIDE, "rename", FIXTURE "/work/sub", FIXTURE "/work/sub2", NULL);
+	CHECK(r == 0, "among equals: %s", outcome_text(r));
+	r = cell_verb(cell, INSIDE, "rename", FIXTURE "/work/sub2", FIXTURE "/secret/sub2", NULL);
+	CHECK(r == EACCES, "to more rights: %s", outcome_text(r));
+	CHECK(last_reason(cell, BH_HOOK_PATH_RENAME) == BH_REASON_RIGHTS, "another reason");
+	r = cell_verb(cell, INSIDE, "rename", FIXTURE "/work/file", FIXTURE "/secret/file", NULL);
+	CHECK(r == EACCES, "a file to more rights: %s", outcome_text(r));
+	r = cell_verb(cell, INSIDE, "rename", FIXTURE_SECRET, FIXTURE "/work/key", NULL);
+	CHECK(r == 0, "a file to fewer rights: %s", outcome_text(r));
+	return 0;
+}
+
+/* --- special filesystems --- */
+
+static int case_proc(struct kern *kern)
+{
+	struct rule rules[] = {ALLOW(BH_PERM_READ, "/proc/**")};
+	const struct cell_options options = {
+		.rules = rules, .nrules = 1, .flags = BH_POLICY_PROC_SELF};
+	_cleanup_cell_ struct cell *cell = cell_new(kern, &options);
+	char other[64];
+	int r;
+
+	CHECK(cell, "no cell");
+	if (read_both(cell, "/proc/self/status", 0) || read_both(cell, "/proc/meminfo", 0))
+		return -1;
+	snprintf(other, sizeof(other), "/proc/%d/status", getpid());
+	if (read_both(cell, other, EACCES))
+		return -1;
+	CHECK(last_reason(cell, BH_HOOK_FILE_OPEN) == BH_REASON_PROC_OTHER, "another reason");
+	r = cell_verb(cell, INSIDE, "child", "read", "/proc/1/environ", NULL);
+	CHECK(r == EACCES, "/proc/1/environ: %s", outcome_text(r));
+	return 0;
+}
+
+static int case_proc_none(struct kern *kern)
+{
+	struct rule rules[] = {ALLOW(BH_PERM_READ, "/proc/**")};
+	const struct cell_options options = {.rules = rules, .nrules = 1};
+	_cleanup_cell_ struct cell *cell = cell_new(kern, &options);
+
+	CHECK(cell, "no cell");
+	return read_both(cell, "/proc/self/status", EACCES);
+}
+
+/* Whatever the policy says: cgroupfs is never written, bpffs never opened. */
+static int case_closed_filesystems(struct kern *kern)
+{
+	struct rule rules[] = {ALLOW(BH_PERM_ALL & ~BH_PERM_JIT, "/sys/fs/**")};
+	const struct cell_options options = {.rules = rules, .nrules = 1};
+	_cleanup_cell_ struct cell *cell = cell_new(kern, &options);
+	char procs[512];
+	int r;
+
+	CHECK(cell, "no cell");
+	snprintf(procs, sizeof(procs), "%s/cgroup.procs", cell->beside);
+	r = cell_verb(cell, INSIDE, "read", procs, NULL);
+	CHECK(r == 0, "reading cgroupfs: %s", outcome_text(r));
+	r = cell_verb(cell, BESIDE, "cgroup-join", procs, NULL);
+	CHECK(r == 0, "control: %s", outcome_text(r));
+	r = cell_verb(cell, INSIDE, "cgroup-join", procs, NULL);
+	CHECK(r == EACCES, "writing cgroupfs: %s", outcome_text(r));
+	snprintf(procs, sizeof(procs), "%s/inner", cell->cgroup);
+	r = cell_verb(cell, INSIDE, "mkdir", procs, NULL);
+	CHECK(r == EACCES, "making a cgroup: %s", outcome_text(r));
+	r = cell_verb(cell, BESIDE, "list", KERN_PIN_DIR, NULL);
+	CHECK(r == 0, "control, pins: %s", outcome_text(r));
+	r = cell_verb(cell, INSIDE, "list", KERN_PIN_DIR, NULL);
+	CHECK(r == EACCES, "listing pins: %s", outcome_text(r));
+	r = cell_verb(cell, INSIDE, "mkdir", "/sys/fs/bpf/inner", NULL);
+	CHECK(r == EACCES, "making a bpffs directory: %s", outcome_text(r));
+	return 0;
+}
+
+/* What a working program does all day. */
+static int case_allowed(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	static const struct {
+		const char *words[4];
+	} acts[] = {
+		{{"read", FIXTURE_OPEN}},
+		{{"list", FIXTURE "/open"}},
+		{{"read", FIXTURE "/work/file"}},
+		{{"write", FIXTURE "/work/file"}},
+		{{"append", FIXTURE "/work/file"}},
+		{{"open-trunc", FIXTURE "/work/file"}},
+		{{"create", FIXTURE "/work/new"}},
+		{{"link", FIXTURE "/work/new", FIXTURE "/work/new2"}},
+		{{"rename", FIXTURE "/work/new2", FIXTURE "/work/new3"}},
+		{{"exchange", FIXTURE "/work/new", FIXTURE "/work/new3"}},
+		{{"chmod", FIXTURE "/work/new"}},
+		{{"truncate", FIXTURE "/work/new"}},
+		{{"unlink", FIXTURE "/work/new"}},
+		{{"mkdir", FIXTURE "/work/dir"}},
+		{{"rename", FIXTURE "/work/dir", FIXTURE "/work/dir2"}},
+		{{"rmdir", FIXTURE "/work/dir2"}},
+		{{"mkfifo", FIXTURE "/work/fifo"}},
+		{{"symlink", "file", FIXTURE "/work/symlink"}},
+		{{"read", FIXTURE "/work/symlink"}},
+		{{"tmpfile", FIXTURE "/work"}},
+		{{"unix-pair"}},
+		{{"unix-own", "@bulkhead-test-own"}},
+		{{"unix-own", FIXTURE "/work/socket"}},
+		{{"fork"}},
+		{{"kill-child"}},
+	};
+	struct bh_tally tally;
+	size_t i;
+	int n, r;
+
+	CHECK(cell, "no cell");
+	for (i = 0; i < sizeof(acts) / sizeof(acts[0]); i++) {
+		for (n = 0; n < 4 && acts[i].words[n];)
+			n++;
+		r = cell_verbv(cell, INSIDE, n, (char **)acts[i].words);
+		CHECK(r == 0, "%s %s: %s", acts[i].words[0], n > 1 ? acts[i].words[1] : "",
+		      outcome_text(r));
+	}
+	tally = cell_tally(cell);
+	CHECK(tally.refused == tally.quiet, "%llu refusals although all went through",
+	      (unsigned long long)tally.refused);
+	return 0;
+}
+
+const struct test_case place_cases[] = {
+	{"place/deep-allowed", case_deep_allowed, CASE_ALLOWS},
+	{"place/deep-refused", case_deep_refused, CASE_REFUSES},
+	{"place/long-allowed", case_long_allowed, CASE_ALLOWS},
+	{"place/long-refused", case_long_refused, CASE_REFUSES},
+	{"place/new-mount", case_new_mount, CASE_REFUSES},
+	{"place/bind-after", case_bind_after, CASE_REFUSES},
+	{"place/bind-before", case_bind_before, CASE_ALLOWS},
+	{"place/bind-denied", case_bind_denied, CASE_REFUSES},
+	{"place/deny-wins", case_deny_wins, CASE_REFUSES},
+	{"place/replaced", case_replaced, CASE_REFUSES},
+	{"place/parent-renamed", case_parent_renamed, CASE_REFUSES},
+	{"place/move-directory", case_move_directory, CASE_REFUSES},
+	{"place/proc", case_proc, CASE_REFUSES},
+	{"place/proc-none", case_proc_none, CASE_REFUSES},
+	{"place/closed-filesystems", case_closed_filesystems, CASE_REFUSES},
+	{"place/allowed", case_allowed, CASE_ALLOWS},
+	{},
+};

@@ -1,0 +1,659 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Who is inside: children, threads, those who are moved, and those who leave. */
+#include "harness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/io_uring.h>
+#include <netinet/in.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include "compart/compart.h"
+
+#define CHECK_REFUSED(r, what) CHECK((r) == EACCES, what ": %s", outcome_text(r))
+
+static int read_secret(void *data _unused_)
+{
+	char *argv[] = {(char *)"read", (char *)FIXTURE_SECRET, NULL};
+
+	return verb_run(2, argv);
+}
+
+/* A shared page between the harness and the processes it looks at. */
+struct board {
+	volatile int go, done;
+	volatile int results[16];
+};
+
+static struct board *board_new(void)
+{
+	void *p = mmap(NULL, sizeof(struct board), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* Waits for *word to become at least `value`; the harness's deadline kills who waits for ever. */
+static int await(volatile int *word, int value)
+{
+	int ms;
+
+	for (ms = 0; *word < value && ms < HARNESS_DEADLINE_MS; ms++)
+		usleep(1000);
+	return *word >= value ? 0 : -ETIMEDOUT;
+}
+
+static int case_cloned_in(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	int r;
+
+	CHECK(cell, "no cell");
+	r = cell_verb(cell, BESIDE, "read", FIXTURE_SECRET, NULL);
+	CHECK(r == 0, "control: %s", outcome_text(r));
+	r = cell_verb(cell, INSIDE, "read", FIXTURE_SECRET, NULL);
+	CHECK_REFUSED(r, "a child of an outsider, cloned into the cgroup");
+	r = cell_verb(cell, INSIDE, "read", FIXTURE_OPEN, NULL);
+	CHECK(r == 0, "what the policy allows: %s", outcome_text(r));
+	return 0;
+}
+
+static int case_child_cgroup(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	_cleanup_close_ int fd = -1;
+	char path[512];
+	int r, i;
+	pid_t pid;
+
+	CHECK(cell, "no cell");
+	snprintf(path, sizeof(path), "%s", cell->cgroup);
+	for (i = 0; i < 6; i++) {
+		strcat(path, "/deeper");
+		CHECK(mkdir(path, 0755) == 0, "mkdir %s: %s", path, strerror(errno));
+	}
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	pid = cell_spawn(cell, fd, read_secret, NULL);
+	CHECK(pid > 0, "cannot spawn");
+	r = cell_wait(pid);
+	for (i = 0; i < 6; i++) {
+		rmdir(path);
+		*strrchr(path, '/') = 0;
+	}
+	CHECK_REFUSED(r, "six cgroups below the root");
+	return 0;
+}
+
+static int case_double_fork(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	int r;
+
+	CHECK(cell, "no cell");
+	r = cell_verb(cell, BESIDE, "child", "read", FIXTURE_SECRET, NULL);
+	CHECK(r == 0, "control: %s", outcome_text(r));
+	r = cell_verb(cell, INSIDE, "child", "read", FIXTURE_SECRET, NULL);
+	CHECK_REFUSED(r, "double fork and setsid");
+	return 0;
+}
+
+static int vfork_and_read(void *data)
+{
+	volatile int r = VERB_BROKEN;
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		r = read_secret(data);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	return r;
+}
+
+static int case_vfork(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	int r;
+
+	CHECK(cell, "no cell");
+	r = cell_call(cell, INSIDE, vfork_and_read, NULL);
+	CHECK_REFUSED(r, "a vfork child");
+	return 0;
+}
+
+static void *thread_reads(void *data)
+{
+	*(int *)data = read_secret(NULL);
+	return NULL;
+}
+
+static int thread_and_read(void *data _unused_)
+{
+	int r = VERB_BROKEN;
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, thread_reads, &r))
+		return VERB_BROKEN + EAGAIN;
+	pthread_join(thread, NULL);
+	return r;
+}
+
+static int case_thread(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	int r;
+
+	CHECK(cell, "no cell");
+	r = cell_call(cell, INSIDE, thread_and_read, NULL);
+	CHECK_REFUSED(r, "a thread made inside");
+	return 0;
+}
+
+static int fork_storm(void *data _unused_)
+{
+	int i, status;
+	pid_t pid;
+
+	for (i = 0; i < 300; i++) {
+		pid = fork();
+		if (pid < 0)
+			return VERB_BROKEN + errno;
+		if (pid == 0)
+			_exit(read_secret(NULL) != EACCES);
+		if (waitpid(pid, &status, 0) != pid || status)
+			return 0;
+	}
+	return EACCES;
+}
+
+static int case_fork_storm(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	int r;
+
+	CHECK(cell, "no cell");
+	r = cell_call(cell, INSIDE, fork_storm, NULL);
+	CHECK_REFUSED(r, "one child of 300");
+	return 0;
+}
+
+#define NTHREADS 8
+
+static struct board *board;
+
+static void *thread_waits_and_reads(void *data)
+{
+	long i = (long)data;
+
+	__sync_fetch_and_add(&board->done, 1);
+	await(&board->go, 1);
+	board->results[i] = read_secret(NULL);
+	return NULL;
+}
+
+static int threads_wait_and_read(void *data _unused_)
+{
+	pthread_t threads[NTHREADS];
+	long i;
+
+	for (i = 0; i < NTHREADS; i++)
+		if (pthread_create(&threads[i], NULL, thread_waits_and_reads, (void *)i))
+			return 1;
+	for (i = 0; i < NTHREADS; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+
+static int move_eight_threads(struct cell *cell, bool settle)
+{
+	pid_t pid;
+	int i, r;
+
+	board = board_new();
+	CHECK(board, "no memory");
+	pid = cell_spawn(cell, cell->beside_fd, threads_wait_and_read, NULL);
+	CHECK(pid > 0 && await(&board->done, NTHREADS) == 0, "the threads did not start");
+	r = cell_move(cell->cgroup, pid);
+	CHECK(r == 0, "cannot move: %s", strerror(-r));
+	if (settle)
+		CHECK(cell_settle(cell) == 0, "cannot settle");
+	if (settle)
+		CHECK(kern_ask_read(cell->kern) == 0, "ask is still up");
+	board->go = 1;
+	CHECK(cell_wait(pid) == 0, "the threads did not end");
+	for (i = 0; i < NTHREADS; i++)
+		CHECK(board->results[i] == EACCES, "thread %d of 8: %s", i,
+		      outcome_text(board->results[i]));
+	munmap(board, sizeof(*board));
+	return 0;
+}
+
+/* Right after the move, when only the leader has its label. */
+static int case_eight_threads(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+
+	CHECK(cell, "no cell");
+	return move_eight_threads(cell, false);
+}
+
+/* After the agent labelled them and lowered ask. */
+static int case_eight_threads_settled(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+
+	CHECK(cell, "no cell");
+	cell_settle(cell);
+	return move_eight_threads(cell, true);
+}
+
+static int wait_and_read(void *data)
+{
+	int rounds = *(int *)data, i;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (i = 0; i < rounds; i++) {
+		board->done = i + 1;
+		if (await(&board->go, i + 1) < 0)
+			return 1;
+		board->results[i] = read_secret(NULL);
+	}
+	board->done = rounds + 1;
+	return 0;
+}
+
+static int check_moved_event(struct cell *cell, size_t from, const char *to)
+{
+	const struct bh_event_copy *e;
+	__u64 id;
+
+	cell_drain(cell);
+	e = cell_event(cell, from, BH_HOOK_CGROUP_MOVE);
+	CHECK(e, "no event of the move");
+	CHECK(kern_cgroup_id(to, &id) == 0, "no cgroup id");
+	CHECK(e->head.object[0] == (__u32)id && e->head.object[1] == id >> 32,
+	      "the event names another cgroup");
+	CHECK(e->head.bits & BH_EVENT_AUDIT, "the event says that the move was refused");
+	return 0;
+}
+
+static int move_in_and_out(struct cell *cell, pid_t pid)
+{
+	size_t from;
+
+	CHECK(await(&board->done, 1) == 0, "the process did not start");
+	CHECK(cell_move(cell->cgroup, pid) == 0, "cannot move in");
+	if (check_moved_event(cell, 0, cell->cgroup))
+		return -1;
+	board->go = 1;
+	CHECK(await(&board->done, 2) == 0, "no answer inside");
+	CHECK(board->results[0] == EACCES, "after the move in: %s",
+	      outcome_text(board->results[0]));
+	CHECK(cell_settle(cell) == 0 && kern_ask_read(cell->kern) == 0, "cannot settle");
+	from = cell->nevents;
+	CHECK(cell_move(cell->beside, pid) == 0, "cannot move out");
+	if (check_moved_event(cell, from, cell->beside))
+		return -1;
+	board->go = 2;
+	CHECK(await(&board->done, 3) == 0, "no answer outside");
+	CHECK(board->results[1] == EACCES, "after the move out: %s",
+	      outcome_text(board->results[1]));
+	return 0;
+}
+
+/* A label sticks. */
+static int case_moved_out(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	int rounds = 2, r;
+	pid_t pid;
+
+	CHECK(cell, "no cell");
+	cell_settle(cell);
+	board = board_new();
+	CHECK(board, "no memory");
+	pid = cell_spawn(cell, cell->beside_fd, wait_and_read, &rounds);
+	r = move_in_and_out(cell, pid);
+	if (r)
+		kill(pid, SIGKILL);
+	cell_wait(pid);
+	munmap(board, sizeof(*board));
+	return r;
+}
+
+/* Neither an outsider's cgroup nor its children's may be changed by a move within the subtree. */
+static int case_moved_within(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	struct bh_tally before, after;
+	int rounds = 1, r;
+	char path[512];
+	pid_t pid;
+
+	CHECK(cell, "no cell");
+	board = board_new();
+	snprintf(path, sizeof(path), "%s/within", cell->cgroup);
+	CHECK(board && mkdir(path, 0755) == 0, "no child cgroup");
+	pid = cell_spawn(cell, cell->cgroup_fd, wait_and_read, &rounds);
+	CHECK(pid > 0 && await(&board->done, 1) == 0, "the process did not start");
+	CHECK(cell_settle(cell) == 0, "cannot settle");
+	before = cell_tally(cell);
+	r = cell_move(path, pid);
+	after = cell_tally(cell);
+	board->go = 1;
+	cell_wait(pid);
+	rmdir(path);
+	CHECK(r == 0, "cannot move");
+	CHECK(board->results[0] == EACCES, "after the move: %s", outcome_text(board->results[0]));
+	CHECK(before.refused == after.refused, "a move within the subtree was an event");
+	munmap(board, sizeof(*board));
+	return 0;
+}
+
+/* ask was lowered: only labels tell, and outsiders are outsiders. */
+static int case_settled(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	int r;
+
+	CHECK(cell, "no cell");
+	CHECK(cell_settle(cell) == 0, "cannot settle");
+	CHECK(kern_ask_read(kern) == 0, "ask is up");
+	r = cell_verb(cell, BESIDE, "read", FIXTURE_SECRET, NULL);
+	CHECK(r == 0, "an outsider: %s", outcome_text(r));
+	r = cell_verb(cell, INSIDE, "child", "read", FIXTURE_SECRET, NULL);
+	CHECK_REFUSED(r, "a grandchild");
+	return 0;
+}
+
+/* --- io_uring --- */
+
+struct ring {
+	int fd;
+	unsigned int *sq_tail, *sq_mask, *sq_array, *cq_head, *cq_tail, *cq_mask;
+	struct io_uring_sqe *sqes;
+	struct io_uring_cqe *cqes;
+};
+
+static int ring_make(struct ring *ring)
+{
+	struct io_uring_params p = {};
+	char *sq;
+
+	ring->fd = syscall(SYS_io_uring_setup, 4, &p);
+	if (ring->fd < 0)
+		return -errno;
+	sq = mmap(NULL, p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe) + 4096,
+		  PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, IORING_OFF_SQ_RING);
+	ring->sqes = mmap(NULL, p.sq_entries * sizeof(struct io_uring_sqe), PROT_READ | PROT_WRITE,
+			  MAP_SHARED, ring->fd, IORING_OFF_SQES);
+	if (sq == MAP_FAILED || ring->sqes == MAP_FAILED)
+		return -errno;
+	/* IORING_FEAT_SINGLE_MMAP, everywhere since 5.4. */
+	ring->sq_tail = (void *)(sq + p.sq_off.tail);
+	ring->sq_mask = (void *)(sq + p.sq_off.ring_mask);
+	ring->sq_array = (void *)(sq + p.sq_off.array);
+	ring->cq_head = (void *)(sq + p.cq_off.head);
+	ring->cq_tail = (void *)(sq + p.cq_off.tail);
+	ring->cq_mask = (void *)(sq + p.cq_off.ring_mask);
+	ring->cqes = (void *)(sq + p.cq_off.cqes);
+	return 0;
+}
+
+/* openat by a worker thread of the kernel (IOSQE_ASYNC): its result. */
+static int ring_open(struct ring *ring, const char *path)
+{
+	unsigned int tail = *ring->sq_tail, index = tail & *ring->sq_mask;
+	struct io_uring_sqe *sqe = &ring->sqes[index];
+	int r;
+
+	memset(sqe, 0, sizeof(*sqe));
+	sqe->opcode = IORING_OP_OPENAT;
+	sqe->flags = IOSQE_ASYNC;
+	sqe->fd = AT_FDCWD;
+	sqe->addr = (unsigned long)path;
+	sqe->open_flags = O_RDONLY;
+	ring->sq_array[index] = index;
+	__atomic_store_n(ring->sq_tail, tail + 1, __ATOMIC_RELEASE);
+	if (syscall(SYS_io_uring_enter, ring->fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0)
+		return VERB_BROKEN + errno;
+	if (*ring->cq_head == __atomic_load_n(ring->cq_tail, __ATOMIC_ACQUIRE))
+		return VERB_BROKEN + EIO;
+	r = ring->cqes[*ring->cq_head & *ring->cq_mask].res;
+	(*ring->cq_head)++;
+	return r < 0 ? -r : 0;
+}
+
+/* The ring and its first worker are older than the move. */
+static int ring_before_and_inside(void *data _unused_)
+{
+	struct ring ring;
+
+	if (ring_make(&ring) < 0)
+		return 1;
+	board->results[0] = ring_open(&ring, FIXTURE_SECRET);
+	board->done = 1;
+	if (await(&board->go, 1) < 0)
+		return 1;
+	board->results[1] = ring_open(&ring, FIXTURE_SECRET);
+	board->results[2] = ring_open(&ring, FIXTURE_OPEN);
+	return 0;
+}
+
+static int case_io_uring_worker(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	pid_t pid;
+	int r;
+
+	CHECK(cell, "no cell");
+	board = board_new();
+	CHECK(board, "no memory");
+	pid = cell_spawn(cell, cell->beside_fd, ring_before_and_inside, NULL);
+	CHECK(pid > 0 && await(&board->done, 1) == 0, "no ring");
+	r = cell_move(cell->cgroup, pid);
+	board->go = 1;
+	CHECK(cell_wait(pid) == 0 && r == 0, "the process did not end");
+	CHECK(board->results[0] == 0, "control: %s", outcome_text(board->results[0]));
+	CHECK(board->results[1] == EACCES, "a worker older than the move: %s",
+	      outcome_text(board->results[1]));
+	CHECK(board->results[2] == 0, "what the policy allows: %s",
+	      outcome_text(board->results[2]));
+	munmap(board, sizeof(*board));
+	return 0;
+}
+
+/* --- sockets that leave --- */
+
+/* While the compartment is only ARMED nothing is judged, so a socket can be born inside. */
+static int sockets_wait(void *data _unused_)
+{
+	board->results[0] = socket(AF_INET, SOCK_DGRAM, 0);
+	board->results[1] = socket(AF_INET6, SOCK_DGRAM, 0);
+	board->done = 1;
+	await(&board->go, 1);
+	return 0;
+}
+
+static int set_state(struct cell *cell, enum bh_state state)
+{
+	struct bh_compartment entry;
+	int r = kern_compartment_get(cell->kern, cell->id, &entry);
+
+	entry.state = state;
+	return r < 0 ? r : kern_compartment_set(cell->kern, cell->id, &entry);
+}
+
+static int take_sockets(struct cell *cell, int *ret4, int *ret6)
+{
+	_cleanup_close_ int pidfd = -1;
+	pid_t pid;
+
+	CHECK(set_state(cell, BH_STATE_ARMED) == 0, "cannot arm");
+	pid = cell_spawn(cell, cell->cgroup_fd, sockets_wait, NULL);
+	CHECK(pid > 0 && await(&board->done, 1) == 0, "no sockets");
+	pidfd = syscall(SYS_pidfd_open, pid, 0);
+	*ret4 = syscall(SYS_pidfd_getfd, pidfd, board->results[0], 0);
+	*ret6 = syscall(SYS_pidfd_getfd, pidfd, board->results[1], 0);
+	board->go = 1;
+	cell_wait(pid);
+	CHECK(*ret4 >= 0 && *ret6 >= 0, "no sockets");
+	CHECK(set_state(cell, BH_STATE_ENFORCED) == 0, "cannot enforce");
+	return 0;
+}
+
+static int use_socket(struct cell *cell, enum bh_hook hook, const char *verb, int fd,
+		      const char *to)
+{
+	char number[16];
+	char *argv[] = {(char *)verb, number, (char *)to, (char *)"4660"};
+	struct bh_tally before = cell_tally(cell), after;
+	int r;
+
+	snprintf(number, sizeof(number), "%d", fd);
+	r = verb_run(4, argv);
+	after = cell_tally(cell);
+	CHECK(r == EACCES, "%s by an outsider: %s", hook_name(hook), outcome_text(r));
+	CHECK(after.hook[hook] == before.hook[hook] + 1, "%s was not counted", hook_name(hook));
+	cell_drain(cell);
+	CHECK(cell_event(cell, 0, hook), "%s: no event", hook_name(hook));
+	return 0;
+}
+
+static int case_born_inside(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	_cleanup_close_ int fd4 = -1, fd6 = -1;
+
+	CHECK(cell, "no cell");
+	board = board_new();
+	CHECK(board, "no memory");
+	if (take_sockets(cell, &fd4, &fd6) ||
+	    use_socket(cell, BH_HOOK_SENDMSG4, "send-fd", fd4, "127.0.0.9") ||
+	    use_socket(cell, BH_HOOK_SENDMSG6, "send-fd", fd6, "::1") ||
+	    use_socket(cell, BH_HOOK_CONNECT4, "connect-fd", fd4, "127.0.0.9") ||
+	    use_socket(cell, BH_HOOK_CONNECT6, "connect-fd", fd6, "::1"))
+		return -1;
+	/* Mapped addresses go through the v6 programs. */
+	return use_socket(cell, BH_HOOK_CONNECT6, "connect-fd", fd6, "::ffff:127.0.0.9");
+}
+
+/* --- exec --- */
+
+static int own_dir(char *ret, size_t size)
+{
+	ssize_t n = readlink("/proc/self/exe", ret, size - 1);
+
+	if (n < 0)
+		return -errno;
+	ret[n] = 0;
+	*strrchr(ret, '/') = 0;
+	return 0;
+}
+
+static int exec_probe(void *data)
+{
+	char *argv[] = {data, (char *)"read", (char *)FIXTURE_SECRET, NULL};
+	char *envp[] = {NULL};
+
+	execve(data, argv, envp);
+	return errno;
+}
+
+static int case_exec(struct kern *kern)
+{
+	char dir[400], probe[440];
+	struct rule rules[] = {
+		{.effect = RULE_ALLOW,
+		 .perms = BH_PERM_EXEC | BH_PERM_MAP_EXEC | BH_PERM_READ,
+		 .glob = probe},
+	};
+	const struct cell_options options = {.rules = rules, .nrules = 1};
+	_cleanup_cell_ struct cell *cell = NULL;
+	const struct bh_event_copy *e;
+	pid_t pid;
+
+	CHECK(own_dir(dir, sizeof(dir)) == 0, "no /proc/self/exe");
+	snprintf(probe, sizeof(probe), "%s/probe", dir);
+	CHECK(access(probe, X_OK) == 0, "no %s", probe);
+	cell = cell_new(kern, &options);
+	CHECK(cell, "no cell");
+	pid = cell_spawn(cell, cell->cgroup_fd, exec_probe, probe);
+	CHECK(pid > 0 && cell_wait(pid) == 0, "the probe did not run");
+	cell_drain(cell);
+	e = cell_event(cell, 0, BH_HOOK_FILE_OPEN);
+	CHECK(e && e->head.tgid == (__u32)pid, "the program after exec was not refused");
+	CHECK(e->head.exec_seq == 1, "exec_seq is %llu", (unsigned long long)e->head.exec_seq);
+	return 0;
+}
+
+/* --- peers --- */
+
+static int case_peers(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	int rounds = 1, r;
+	char text[16];
+	pid_t pid;
+
+	CHECK(cell, "no cell");
+	board = board_new();
+	CHECK(board, "no memory");
+	r = cell_verb(cell, INSIDE, "kill-child", NULL);
+	CHECK(r == 0, "a signal to one's own child: %s", outcome_text(r));
+	pid = cell_spawn(cell, cell->cgroup_fd, wait_and_read, &rounds);
+	CHECK(pid > 0 && await(&board->done, 1) == 0, "the process did not start");
+	snprintf(text, sizeof(text), "%d", pid);
+	/* Its label is made at its first hook: being asked for by a peer is none. */
+	cell_settle(cell);
+	r = cell_verb(cell, INSIDE, "robust-list", text, NULL);
+	CHECK(r == 0, "looking at a peer: %s", outcome_text(r));
+	r = cell_verb(cell, INSIDE, "kill", text, "9", NULL);
+	CHECK(r == 0, "a signal to a peer: %s", outcome_text(r));
+	waitpid(pid, NULL, 0);
+	munmap(board, sizeof(*board));
+	return 0;
+}
+
+static int case_released(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	int r;
+
+	CHECK(cell, "no cell");
+	CHECK(set_state(cell, BH_STATE_RELEASED) == 0, "cannot release");
+	r = cell_verb(cell, INSIDE, "read", FIXTURE_SECRET, NULL);
+	CHECK(r == 0, "a released task: %s", outcome_text(r));
+	r = cell_verb(cell, INSIDE, "socket", "2", "1", "0", NULL);
+	CHECK(r == 0, "a released task's socket: %s", outcome_text(r));
+	return 0;
+}
+
+const struct test_case spread_cases[] = {
+	{"spread/cloned-in", case_cloned_in, CASE_REFUSES},
+	{"spread/child-cgroup", case_child_cgroup, CASE_REFUSES},
+	{"spread/double-fork", case_double_fork, CASE_REFUSES},
+	{"spread/vfork", case_vfork, CASE_REFUSES},
+	{"spread/thread", case_thread, CASE_REFUSES},
+	{"spread/fork-storm", case_fork_storm, CASE_REFUSES},
+	{"spread/eight-threads", case_eight_threads, CASE_REFUSES},
+	{"spread/eight-threads-settled", case_eight_threads_settled, CASE_REFUSES},
+	{"spread/moved-out", case_moved_out, CASE_REFUSES},
+	{"spread/moved-within", case_moved_within, CASE_REFUSES},
+	{"spread/settled", case_settled, CASE_REFUSES},
+	{"spread/io-uring-worker", case_io_uring_worker, CASE_REFUSES},
+	{"spread/born-inside", case_born_inside, CASE_REFUSES},
+	{"spread/exec", case_exec, CASE_REFUSES},
+	{"spread/peers", case_peers, CASE_ALLOWS},
+	{"spread/released", case_released, CASE_ALLOWS},
+	{},
+};

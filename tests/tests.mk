@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Programs of the privileged suites; they run in the lab (tests/run-lab), beside each other.
+
+PROBE      := $(BUILD)/tests/lab/probe
+KERN_TESTS := $(BUILD)/tests/lab/kern-tests
+NEG_TESTS  := $(BUILD)/tests/lab/neg-tests
+LAB_TESTS  := $(PROBE) $(KERN_TESTS) $(NEG_TESTS)
+
+VERBS_OBJ   := $(BUILD)/tests/neg/verbs.o
+HARNESS_OBJ := $(BUILD)/tests/kern/harness.o
+
+$(BUILD)/tests/kern/%.o $(BUILD)/tests/neg/%.o: ALL_CFLAGS += -Itests
+
+# Static and at fixed addresses, without the sanitizers: it runs where there is nothing to load, and
+# reads its own constant in another process of its kind.
+$(PROBE): tests/neg/probe.c tests/neg/verbs.c tests/neg/verbs.h
+	@mkdir -p $(@D)
+	$(call say,PROBE)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -Iuser -static -no-pie -o $@ $(filter %.c,$^)
+
+$(KERN_TESTS): $(call objects,tests/kern/*.c) $(VERBS_OBJ) $(LIB)
+$(NEG_TESTS): $(BUILD)/tests/neg/run.o $(HARNESS_OBJ) $(VERBS_OBJ) $(LIB)
+$(KERN_TESTS) $(NEG_TESTS):
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -pthread $(LIBS)
+
+tests: $(UNIT) $(LAB_TESTS)
