@@ -23,7 +23,7 @@
 #include "bulkhead.skel.h"
 
 /* The new set stands here until it is whole; one rename puts it in place. */
-#define PIN_DIR_NEW KERN_PIN_DIR ".new"
+#define PIN_DIR_NEW KERN_PIN_DIR "-new" /* bpffs refuses names with dots */
 #define LOCK_FILE KERN_RUN_DIR "/lock"
 #define OPEN_LOCK_MS 60000 /* another process may be loading, which takes seconds */
 
