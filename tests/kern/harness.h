@@ -130,7 +130,7 @@ const char *outcome_text(int r);
 int harness_detach(struct kern *kern);
 
 extern const struct test_case spread_cases[], race_cases[], loss_cases[], place_cases[],
-	agent_cases[];
+	prove_cases[];
 /* One case a row of the table of hooks; calls case_report itself. */
 void hook_cases(struct kern *kern, const char *only, bool mutate);
 
