@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What frozen processes already hold, judged by the policy they come under. No hook sees these
+ * things again: a descriptor that is open is read without a question.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <string.h>
+
+static size_t memo_slot(const char *path, __u32 perms)
+{
+	size_t hash = 5381 + perms;
+
+	for (; *path; path++)
+		hash = hash * 33 + (unsigned char)*path;
+	return hash % INVENTORY_MEMO;
+}
+
+bool inventory_allows(struct inventory *inv, const char *path, __u32 perms)
+{
+	struct memo *memo = &inv->memo[memo_slot(path, perms)];
+	bool allowed = false;
+
+	if (memo->path && memo->perms == perms && !strcmp(memo->path, path))
+		return memo->allowed;
+	policy_explain(inv->policy, path, strlen(path), perms, &allowed);
+	free(memo->path);
+	memo->path = strdup(path);
+	memo->perms = perms;
+	memo->allowed = allowed;
+	return allowed;
+}
+
+static void forget_memos(struct inventory *inv)
+{
+	for (size_t i = 0; i < INVENTORY_MEMO; i++)
+		free(inv->memo[i].path);
+}
+
+/* Names come from the processes themselves and go to a terminal. */
+static void make_printable(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
+static void line_of(const struct inventory *inv, pid_t pid, const char *format, va_list ap,
+		    char *buffer, size_t size)
+{
+	int n = snprintf(buffer, size, "pid %d (%s) ", (int)pid, inv->comm);
+
+	if (n > 0 && (size_t)n < size)
+		vsnprintf(buffer + n, size - n, format, ap);
+	make_printable(buffer);
+}
+
+static bool has_room(const struct inventory *inv)
+{
+	return inv->report && inv->report->n < BH_MAX_REPORT_LINES;
+}
+
+void inventory_refuse(struct inventory *inv, pid_t pid, const char *format, ...)
+{
+	char line[512];
+	va_list ap;
+
+	va_start(ap, format);
+	line_of(inv, pid, format, ap, line, sizeof(line));
+	va_end(ap);
+	if (!inv->refused++)
+		snprintf(inv->first, sizeof(inv->first), "%.*s", (int)sizeof(inv->first) - 1, line);
+	if (!has_room(inv) || report_add(inv->report, "%s", line))
+		inv->unlisted++;
+}
+
+void inventory_note(struct inventory *inv, pid_t pid, const char *format, ...)
+{
+	char line[512];
+	va_list ap;
+
+	va_start(ap, format);
+	line_of(inv, pid, format, ap, line, sizeof(line));
+	va_end(ap);
+	/* Half the room: what is kept must not hide what is refused. */
+	if (inv->report && inv->report->n < BH_MAX_REPORT_LINES / 2)
+		report_add(inv->report, "%s", line);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+bool inventory_is_member(const struct inventory *inv, pid_t pid)
+{
+	return bsearch(&pid, inv->pids, inv->npids, sizeof(pid), by_pid) != NULL;
+}
+
+bool process_may_jit(const struct policy *policy, pid_t pid)
+{
+	char path[64], exe[PATH_MAX];
+	bool allowed = false;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	n = readlink(path, exe, sizeof(exe) - 1);
+	if (n <= 0 || (size_t)n == sizeof(exe) - 1)
+		return false;
+	policy_explain(policy, exe, n, BH_PERM_JIT, &allowed);
+	return allowed;
+}
+
+/* A process killed meanwhile holds nothing any more. */
+static int judge_process(struct inventory *inv, pid_t pid, struct error *error)
+{
+	int r;
+
+	process_comm(pid, inv->comm, sizeof(inv->comm));
+	make_printable(inv->comm);
+	r = inventory_descriptors(inv, pid, error);
+	if (!r)
+		r = inventory_mappings(inv, pid, error);
+	return r == -ESRCH || r == -ENOENT ? 0 : r;
+}
+
+static int verdict(const struct inventory *inv, struct error *error)
+{
+	if (!inv->refused || inv->policy->existing == EXISTING_REPORT)
+		return 0;
+	return error_set(error, EPERM,
+			 "%s: the processes hold %zu thing%s that the policy does not allow, "
+			 "the first: %s. Close or restart, allow in the policy, keep by "
+			 "existing: {keep: [...]}, or take the risk by existing: {default: "
+			 "report}",
+			 inv->policy->name, inv->refused, inv->refused == 1 ? "" : "s", inv->first);
+}
+
+int inventory_judge(const struct policy *policy, const pid_t *pids, size_t npids,
+		    struct report *report, struct error *error)
+{
+	struct inventory *inv = calloc(1, sizeof(*inv));
+	int r = 0;
+
+	if (!inv)
+		return error_set(error, ENOMEM, "out of memory");
+	inv->policy = policy;
+	inv->pids = pids;
+	inv->npids = npids;
+	inv->report = report;
+	inv->deadline_ms = clock_ms() + BH_INVENTORY_MS;
+	for (size_t i = 0; !r && i < npids; i++) {
+		if (clock_ms() > inv->deadline_ms)
+			r = error_set(error, ETIMEDOUT,
+				      "looked at %zu of %zu processes in %u ms: attach before the "
+				      "provider has grown that large, or smaller parts of it",
+				      i, npids, BH_INVENTORY_MS);
+		else
+			r = judge_process(inv, pids[i], error);
+	}
+	if (inv->unlisted && report)
+		report_add(report, "and %zu more", inv->unlisted);
+	if (!r)
+		r = verdict(inv, error);
+	forget_memos(inv);
+	free(inv);
+	return r;
+}

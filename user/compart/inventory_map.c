@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Mappings that exist already: files that run, files shared, memory that can hold new code. */
+#include "internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The segment before, so that a library's four segments make one line. */
+struct last {
+	char *path;
+	unsigned int bits;
+};
+
+static bool is_repeat(struct last *last, const struct mapping *m)
+{
+	bool same = last->path && last->bits == m->bits && !strcmp(last->path, m->path);
+
+	if (!same) {
+		free(last->path);
+		last->path = strdup(m->path);
+		last->bits = m->bits;
+	}
+	return same;
+}
+
+static const char *text_of(const struct mapping *m)
+{
+	return *m->path ? m->path : "nameless memory";
+}
+
+static void judge_file(struct inventory *inv, pid_t pid, const struct mapping *m)
+{
+	/* How it came to be executable is not known: the program, its loader, or a library. */
+	static const __u32 ways[] = {BH_PERM_MAP_EXEC, BH_PERM_EXEC, BH_PERM_INTERP};
+	bool runs = false;
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		runs = runs || inventory_allows(inv, m->path, ways[i]);
+	if (m->bits & MAPPING_EXEC && !runs)
+		inventory_refuse(inv, pid, "maps %s: no rule allows to run it or map-exec",
+				 m->path);
+	if (!(m->bits & MAPPING_SHARED))
+		return;
+	if (m->bits & MAPPING_WRITE && !inventory_allows(inv, m->path, BH_PERM_WRITE))
+		inventory_refuse(inv, pid, "shares memory with %s: no rule allows write", m->path);
+	else if (m->bits & MAPPING_READ && !(m->bits & (MAPPING_EXEC | MAPPING_WRITE)) &&
+		 !inventory_allows(inv, m->path, BH_PERM_READ))
+		inventory_refuse(inv, pid, "shares memory with %s: no rule allows read", m->path);
+}
+
+static void judge_nameless(struct inventory *inv, pid_t pid, const struct mapping *m, bool jit)
+{
+	if (m->bits & MAPPING_EXEC && !jit)
+		inventory_refuse(inv, pid, "%llx-%llx: executable %s, and its program has no jit",
+				 (unsigned long long)m->start, (unsigned long long)m->end,
+				 text_of(m));
+}
+
+/* Written pages of a private file mapping are code that no file holds. */
+static bool is_written_code(const struct mapping *m)
+{
+	return (m->bits & (MAPPING_EXEC | MAPPING_WRITE)) == (MAPPING_EXEC | MAPPING_WRITE);
+}
+
+static void judge(struct inventory *inv, pid_t pid, const struct mapping *m, bool jit)
+{
+	switch (m->kind) {
+	case MAPPING_KERNEL:
+		break;
+	case MAPPING_NAMELESS:
+		judge_nameless(inv, pid, m, jit);
+		break;
+	case MAPPING_FILE:
+		if (is_written_code(m))
+			judge_nameless(inv, pid, m, jit);
+		judge_file(inv, pid, m);
+		break;
+	case MAPPING_MEMORY:
+	case MAPPING_DELETED:
+		if (m->bits & MAPPING_EXEC)
+			inventory_refuse(inv, pid, "runs %s, which no rule can name", m->path);
+		break;
+	case MAPPING_OBJECT:
+		inventory_refuse(inv, pid, "maps %s: no rule can allow it", m->path);
+		break;
+	}
+}
+
+int inventory_mappings(struct inventory *inv, pid_t pid, struct error *error)
+{
+	bool jit = process_may_jit(inv->policy, pid);
+	_cleanup_fclose_ FILE *file = NULL;
+	_cleanup_free_ char *line = NULL;
+	struct last last = {};
+	struct mapping m;
+	size_t size = 0;
+	char path[64];
+	int r = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	file = fopen(path, "re");
+	if (!file)
+		return errno == ENOENT || errno == ESRCH ? -ESRCH : -errno;
+	while (!r && getline(&line, &size, file) > 0) {
+		if (mapping_parse(line, &m))
+			r = error_set(error, EINVAL, "%s: a line that makes no sense", path);
+		else if (!is_repeat(&last, &m) || m.kind == MAPPING_NAMELESS)
+			judge(inv, pid, &m, jit);
+		if (!r && clock_ms() > inv->deadline_ms)
+			r = error_set(error, ETIMEDOUT, "%s: not judged in %u ms", path,
+				      BH_INVENTORY_MS);
+	}
+	free(last.path);
+	return r;
+}
