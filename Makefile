@@ -34,7 +34,7 @@ LIB_OBJ := $(call objects,$(LAYERS:%=user/%/*.c))
 PROGS   := $(BUILD)/bin/bulkhead $(BUILD)/bin/bulkheadd
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 
-.PHONY: all check soak lint demo lab install clean tests
+.PHONY: all check soak lint demo lab install clean unit tests
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -63,7 +63,7 @@ $(BUILD)/%.o: %.c
 
 $(LIB): $(LIB_OBJ)
 	$(call say,AR)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcsP $@ $^
 
 $(BUILD)/bin/bulkhead: $(call objects,user/cli/*.c) $(LIB)
 $(BUILD)/bin/bulkheadd: $(call objects,user/daemon/*.c) $(LIB)
@@ -76,6 +76,8 @@ $(UNIT): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIB)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
 
+unit: $(UNIT)
+tests: $(UNIT)
 -include tests/tests.mk
 
 check:

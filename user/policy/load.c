@@ -152,7 +152,7 @@ static int parse_unit(struct loader *loader, struct unit *unit)
 	r = outline_read(&unit->outline, unit->path, source->text, source->length, loader->error);
 	if (r < 0)
 		return r;
-	r = text_read(source->text, source->length, &unit->outline, &unit->text, loader->error);
+	r = source_text(source->text, source->length, &unit->outline, &unit->text, loader->error);
 	return r < 0 ? r : settings_check_version(loader, unit);
 }
 

@@ -178,7 +178,7 @@ static int check_shape(const struct outline *outline, struct error *error)
 	return 0;
 }
 
-int text_read(const char *yaml, size_t length, const struct outline *outline, struct text **ret,
+int source_text(const char *yaml, size_t length, const struct outline *outline, struct text **ret,
 	      struct error *error)
 {
 	const struct place start = {.file = outline->file, .line = 1, .column = 1};

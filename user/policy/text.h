@@ -54,7 +54,7 @@ struct text {
 
 /* 0, -EINVAL or -ENOMEM; *ret on success only, and never NULL then. The outline is of the same
  * text. */
-int text_read(const char *yaml, size_t length, const struct outline *outline, struct text **ret,
+int source_text(const char *yaml, size_t length, const struct outline *outline, struct text **ret,
 	      struct error *error);
 void text_free(struct text *text);
 
