@@ -68,7 +68,7 @@ static json_t *needs_record(struct examination *x)
 				      json_pack("{s:s, s:b, s:s}", "need", kern_need_name(need),
 						"ok", x->probe.ok[need], "remedy", remedy));
 		if (!x->probe.ok[need])
-			worsen(x, DOCTOR_UNABLE);
+			worsen(x, need == KERN_NEED_ROOT ? DOCTOR_MISSING : DOCTOR_UNABLE);
 	}
 	return array;
 }

@@ -2,17 +2,18 @@
 #include "policies.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define POLICIES_INSTALLED "/usr/share/bulkhead/policies"
-#define POLICIES_IN_TREE "/../../policies" /* from build/bin */
+
+/* Seen from the program's directory: installed under another prefix, or built in its tree. */
+static const char *const beside[] = {"/../share/bulkhead/policies", "/../../policies"};
 
 const char *policies_dir(void)
 {
-	static char tree[PATH_MAX + sizeof(POLICIES_IN_TREE)];
+	static char path[PATH_MAX + 64];
 	const char *asked = secure_getenv("BULKHEAD_POLICIES");
 	ssize_t n;
 	char *slash;
@@ -21,13 +22,13 @@ const char *policies_dir(void)
 		return asked;
 	if (access(POLICIES_INSTALLED, F_OK) == 0)
 		return POLICIES_INSTALLED;
-	n = readlink("/proc/self/exe", tree, PATH_MAX);
-	if (n <= 0)
-		return POLICIES_INSTALLED;
-	tree[n] = '\0';
-	slash = strrchr(tree, '/');
-	if (!slash)
-		return POLICIES_INSTALLED;
-	strcpy(slash, POLICIES_IN_TREE);
-	return access(tree, F_OK) ? POLICIES_INSTALLED : tree;
+	n = readlink("/proc/self/exe", path, PATH_MAX);
+	path[n > 0 ? n : 0] = '\0';
+	slash = strrchr(path, '/');
+	for (size_t i = 0; slash && i < sizeof(beside) / sizeof(beside[0]); i++) {
+		strcpy(slash, beside[i]);
+		if (access(path, F_OK) == 0)
+			return path;
+	}
+	return POLICIES_INSTALLED;
 }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* bulkhead admit: the ExecStartPre= of a bound unit. When it fails, the unit does not start. */
+#include <errno.h>
+#include "cli.h"
+
+int cmd_admit(const struct arguments *arguments, struct error *error)
+{
+	_cleanup_json_ json_t *reply = NULL;
+	int r;
+
+	if (!arguments->unit)
+		return error_set(error, EINVAL, "--unit is needed");
+	r = agent_call(json_pack("{s:s, s:s}", "request", "admit", "unit", arguments->unit), &reply,
+		       error);
+	show_report(reply);
+	return r;
+}

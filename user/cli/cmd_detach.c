@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <errno.h>
+#include "cli.h"
+
+int cmd_detach(const struct arguments *arguments, struct error *error)
+{
+	const char *target = arguments->nwords ? arguments->words[0] : NULL;
+	_cleanup_json_ json_t *reply = NULL;
+	const json_t *compartments;
+	json_t *request;
+	int r;
+
+	if (!!target + !!arguments->cgroup + !!arguments->unit != 1)
+		return error_set(error, EINVAL,
+				 "say what to detach: one of NAME, ID, --cgroup and --unit");
+	request = json_pack("{s:s, s:s*, s:s*, s:s*}", "request", "detach", "target", target,
+			    "cgroup", arguments->cgroup, "unit", arguments->unit);
+	r = agent_call(request, &reply, error);
+	if (r)
+		return r;
+	compartments = json_object_get(reply, "compartments");
+	if (json_array_size(compartments))
+		show_compartments(compartments);
+	if (json_is_true(json_object_get(reply, "unbound")))
+		printf("%s: starts from now on are not confined\n", arguments->unit);
+	return 0;
+}

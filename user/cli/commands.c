@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The tables of commands and options. */
+#include <stddef.h>
+#include <stdint.h>
+#include "cli.h"
+
+#define AT(field) offsetof(struct arguments, field)
+
+static const struct option_row opt_cgroup = {"cgroup", "PATH", "the cgroup (v2 directory)",
+					     OPTION_TEXT, AT(cgroup)};
+static const struct option_row opt_unit = {"unit", "NAME", "the systemd unit, its next starts too",
+					   OPTION_TEXT, AT(unit)};
+static const struct option_row opt_pid = {
+	"pid", "PID", "this process and its descendants, in a scope of their own", OPTION_TEXT,
+	AT(pid)};
+static const struct option_row opt_var = {"var", "NAME=VALUE", "a variable of the policy",
+					  OPTION_LIST, AT(vars)};
+static const struct option_row opt_all = {"all", NULL, "every compartment", OPTION_FLAG, AT(all)};
+static const struct option_row opt_json = {"json", NULL, "for programs", OPTION_FLAG, AT(json)};
+static const struct option_row opt_follow = {"follow", NULL, "what happens from now on",
+					     OPTION_FLAG, AT(follow)};
+static const struct option_row opt_scratch = {"scratch", NULL,
+					      "also what canaries provoked in scratch compartments",
+					      OPTION_FLAG, AT(scratch)};
+static const struct option_row opt_release = {
+	"release", NULL, "detach what is attached, instead of refusing", OPTION_FLAG, AT(release)};
+
+const struct command commands[] = {
+	{.name = "check",
+	 .words = "POLICY...",
+	 .summary = "Read policies, check everything in them and run their tests",
+	 .run = cmd_check,
+	 .min_words = 1,
+	 .max_words = SIZE_MAX,
+	 .options = {&opt_var}},
+	{.name = "attach",
+	 .words = "POLICY",
+	 .summary = "Put a policy on what runs in a cgroup, a unit or below a process",
+	 .run = cmd_attach,
+	 .min_words = 1,
+	 .max_words = 1,
+	 .options = {&opt_cgroup, &opt_unit, &opt_pid, &opt_var, &opt_json}},
+	{.name = "detach",
+	 .words = "[NAME|ID]",
+	 .summary = "Release a compartment: what runs in it is no longer confined",
+	 .run = cmd_detach,
+	 .max_words = 1,
+	 .options = {&opt_cgroup, &opt_unit}},
+	{.name = "status",
+	 .words = "",
+	 .summary = "List compartments, their state and what they were refused",
+	 .run = cmd_status,
+	 .options = {&opt_json}},
+	{.name = "reload",
+	 .words = "[NAME|ID]",
+	 .summary = "Read policies again and switch to them, each in one step",
+	 .run = cmd_reload,
+	 .max_words = 1,
+	 .options = {&opt_all}},
+	{.name = "events",
+	 .words = "",
+	 .summary = "Show what was refused, lost and asked of the agent",
+	 .run = cmd_events,
+	 .options = {&opt_follow, &opt_json, &opt_scratch}},
+	{.name = "doctor",
+	 .words = "",
+	 .summary = "Say what is enforced on this host, hook by hook, and how that was proved",
+	 .run = cmd_doctor,
+	 .options = {&opt_json}},
+	{.name = "run",
+	 .words = "POLICY",
+	 .summary = "Run a command in a compartment of its own, without the agent",
+	 .run = cmd_run,
+	 .min_words = 1,
+	 .max_words = 1,
+	 .takes_command = true,
+	 .options = {&opt_var}},
+	{.name = "stop",
+	 .words = "",
+	 .summary = "Take the programs out of the kernel",
+	 .run = cmd_stop,
+	 .options = {&opt_release}},
+	{.name = "admit",
+	 .words = "",
+	 .summary =
+		 "Ask the agent to confine the unit that starts; for ExecStartPre= of bound units",
+	 .run = cmd_admit,
+	 .hidden = true,
+	 .options = {&opt_unit}},
+	{.name = "version", .words = "", .summary = "Print the version", .run = cmd_version},
+	{.name = "help",
+	 .words = "[COMMAND]",
+	 .summary = "Print this, or what a command does",
+	 .run = cmd_help,
+	 .max_words = 1},
+	{.name = NULL},
+};

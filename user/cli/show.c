@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <errno.h>
+#include <string.h>
+#include "cli.h"
+
+const char *text_of(const json_t *object, const char *field)
+{
+	return json_string_value(json_object_get(object, field)) ?: "";
+}
+
+static void number_text(const json_t *object, const char *field, char buffer[24])
+{
+	snprintf(buffer, 24, "%lld", (long long)json_integer_value(json_object_get(object, field)));
+}
+
+void show_report(const json_t *reply)
+{
+	const json_t *line;
+	size_t i;
+
+	json_array_foreach (json_object_get(reply, "report"), i, line)
+		printf("note: %s\n", json_string_value(line) ?: "");
+}
+
+void show_compartments(const json_t *array)
+{
+	static const char *const titles[] = {"ID",	"NAME",	     "STATE", "MODE", "PROCESSES",
+					     "REFUSED", "UNDECIDED", "QUIET", "LOST", "WHERE"};
+	_cleanup_(cleanup_table_free) struct table *table =
+		table_new(sizeof(titles) / sizeof(titles[0]), titles);
+	const json_t *c;
+	size_t i;
+
+	if (!table)
+		return;
+	json_array_foreach (array, i, c) {
+		const json_t *tally = json_object_get(c, "tally");
+		char id[24], processes[24], refused[24], unsure[24], quiet[24], lost[24];
+		const char *unit = text_of(c, "unit");
+		const char *cells[] = {id,
+				       text_of(c, "name"),
+				       text_of(c, "state"),
+				       text_of(c, "mode"),
+				       processes,
+				       refused,
+				       unsure,
+				       quiet,
+				       lost,
+				       *unit ? unit : text_of(c, "cgroup")};
+
+		number_text(c, "id", id);
+		number_text(c, "processes", processes);
+		number_text(tally, "refused", refused);
+		number_text(tally, "unsure", unsure);
+		number_text(tally, "quiet", quiet);
+		number_text(tally, "lost", lost);
+		table_row(table, cells);
+	}
+	table_print(table, stdout);
+}
+
+void show_vectors(const json_t *vectors, FILE *to)
+{
+	static const char *const titles[] = {"NOT CLOSED YET", "A CONFINED PROGRAM CAN STILL",
+					     "WHAT LIMITS IT"};
+	_cleanup_(cleanup_table_free) struct table *table = table_new(3, titles);
+	const json_t *v;
+	size_t i;
+
+	if (!table)
+		return;
+	json_array_foreach (vectors, i, v) {
+		const char *cells[] = {text_of(v, "name"), text_of(v, "open"),
+				       text_of(v, "instead")};
+
+		table_row(table, cells);
+	}
+	table_print(table, to);
+}
+
+int show_json(const json_t *object)
+{
+	if (json_dumpf(object, stdout, JSON_INDENT(2)) || putchar('\n') == EOF || fflush(stdout))
+		return -EIO;
+	return 0;
+}
