@@ -95,9 +95,10 @@ char *escape_word(const char *escaped)
 	/* Blanks and brackets are what a line of ours is made of. */
 	if (n && !strpbrk(escaped, " \"[]():#"))
 		return strdup(escaped);
-	text = to = malloc(n * 4 + 3);
+	text = malloc(n * 4 + 3);
 	if (!text)
 		return NULL;
+	to = text;
 	*to++ = '"';
 	for (const char *p = escaped; *p; p++)
 		if (*p == '"')

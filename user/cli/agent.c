@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <time.h>
 #include "cli.h"
-#include "daemon/control.h"
+#include "compart/control.h"
 
 /* Bytes of one answer: a thousand compartments with long paths. At the bound: an error. */
 #define AGENT_MAX_LINE (64u << 20)

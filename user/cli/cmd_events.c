@@ -4,7 +4,7 @@
 #include <string.h>
 #include "audit/event.h"
 #include "cli.h"
-#include "daemon/control.h"
+#include "compart/control.h"
 
 /* Compartments without a name are canaries': they are provoked, not suffered. */
 static bool is_scratch(const json_t *record)

@@ -8,7 +8,7 @@
 #include "audit/loss.h"
 #include "audit/sink.h"
 #include "compart/compart.h"
-#include "control.h"
+#include "compart/control.h"
 
 struct client;
 

@@ -4,8 +4,8 @@
  * agent answers with one object and a newline, {"ok": true, ...} or {"ok": false, "error": TEXT,
  * "errno": NUMBER, ...}, and closes; after "events" it goes on with one record a line.
  */
-#ifndef DAEMON_CONTROL_H
-#define DAEMON_CONTROL_H
+#ifndef COMPART_CONTROL_H
+#define COMPART_CONTROL_H
 
 #include "kern/kern.h"
 
