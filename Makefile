@@ -77,6 +77,10 @@ $(UNIT): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIB)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter-out $(LIB),$^) $(LIB) -lcmocka $(LIBS)
 
+$(BUILD)/tests/bench/open: $(BUILD)/tests/bench/open.o $(LIB)
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
 unit: $(UNIT)
 tests: $(UNIT)
 -include tests/tests.mk

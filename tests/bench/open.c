@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What an outsider pays: open+close of a file four directories deep, by a process in no compartment,
+ * in one run: nothing attached; one empty program on file_open (the floor); the whole set attached.
+ * Under `scripts/lab --icount` guest nanoseconds are instructions, so the figures repeat.
+ * Also prints the verified instructions of every program and how long the set took to load.
+ */
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "kern/kern.h"
+
+#define FILE_AT "/tmp/d1/d2/d3/f"
+#define BATCHES 11
+#define OPENS 2000
+#define SETTLE_S 6 /* asynchronous work after boot inflates the first figures */
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Median over batches, in nanoseconds an open+close. */
+static double measure(void)
+{
+	double batch[BATCHES];
+
+	for (int i = 0; i < BATCHES; i++) {
+		double start = now();
+
+		for (int j = 0; j < OPENS; j++)
+			close(open(FILE_AT, O_RDONLY | O_CLOEXEC));
+		batch[i] = (now() - start) / OPENS;
+	}
+	qsort(batch, BATCHES, sizeof(*batch), compare);
+	return batch[BATCHES / 2];
+}
+
+/* r0 = 0; exit, attached to file_open. The link lives as long as the descriptor. */
+static int attach_empty(void)
+{
+	const struct bpf_insn insns[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_LSM_MAC);
+	struct btf *btf = btf__load_vmlinux_btf();
+	int id = btf ? btf__find_by_name_kind(btf, "bpf_lsm_file_open", BTF_KIND_FUNC) : -1;
+	_cleanup_close_ int prog = -1;
+
+	btf__free(btf);
+	if (id < 0)
+		return -ENOENT;
+	opts.attach_btf_id = (__u32)id;
+	prog = bpf_prog_load(BPF_PROG_TYPE_LSM, "empty", "GPL", insns, 2, &opts);
+	return prog < 0 ? -errno : bpf_raw_tracepoint_open(NULL, prog);
+}
+
+static void print_programs(void)
+{
+	__u32 id = 0;
+
+	while (bpf_prog_get_next_id(id, &id) == 0) {
+		_cleanup_close_ int fd = bpf_prog_get_fd_by_id(id);
+		struct bpf_prog_info info = {};
+		__u32 size = sizeof(info);
+
+		if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 &&
+		    strncmp(info.name, "bh_", 3) == 0)
+			printf("verified %-16s %6u\n", info.name, info.verified_insns);
+	}
+}
+
+static int make_file(void)
+{
+	mkdir("/tmp/d1", 0755);
+	mkdir("/tmp/d1/d2", 0755);
+	mkdir("/tmp/d1/d2/d3", 0755);
+	return open(FILE_AT, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+}
+
+int main(void)
+{
+	double base, empty, attached, start;
+	struct error error = {};
+	struct kern *kern;
+	int fd = make_file();
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	sleep(SETTLE_S);
+	measure();
+	base = measure();
+	fd = attach_empty();
+	if (fd < 0) {
+		fprintf(stderr, "the empty program does not attach: %s\n", strerror(-fd));
+		return 1;
+	}
+	empty = measure();
+	close(fd);
+	start = now();
+	if (kern_open(&kern, &error) < 0) {
+		fprintf(stderr, "%s\n", error.text);
+		return 1;
+	}
+	printf("load     %.2f s\n", (now() - start) / 1e9);
+	sleep(SETTLE_S);
+	attached = measure();
+	print_programs();
+	printf("open+close base %.1f empty %.1f bulkhead %.1f: empty +%.1f, bulkhead +%.1f, ratio %.3f\n",
+	       base, empty, attached, empty - base, attached - base,
+	       (attached - base) / (empty - base));
+	kern_close(kern);
+	return 0;
+}
