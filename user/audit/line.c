@@ -72,12 +72,14 @@ static char *lost_line(const json_t *record, const char *when)
 static char *control_line(const json_t *record, const char *when)
 {
 	const char *error = json_string_value(json_object_get(record, "error"));
+	const char *unit = text_of(record, "unit");
 	char *line = NULL;
 
-	if (asprintf(&line, "%s control: %s %s by uid %lld, process %lld (%s): %s%s%s", when,
+	if (asprintf(&line, "%s control: %s %s by uid %lld, process %lld%s%s%s: %s%s%s", when,
 		     text_of(record, "request"), text_of(record, "target"),
-		     number_of(record, "uid"), number_of(record, "pid"), text_of(record, "unit"),
-		     text_of(record, "outcome"), error ? ": " : "", error ? error : "") < 0)
+		     number_of(record, "uid"), number_of(record, "pid"), *unit ? " (" : "", unit,
+		     *unit ? ")" : "", text_of(record, "outcome"), error ? ": " : "",
+		     error ? error : "") < 0)
 		return NULL;
 	return line;
 }

@@ -10,10 +10,9 @@ static int examine_here(json_t **ret, struct error *error)
 	bool was_loaded = access(KERN_PIN_DIR, F_OK) == 0;
 	struct error why = {0};
 	struct kern *kern = NULL;
+	int r = kern_open(&kern, &why);
 
-	if (kern_open(&kern, &why))
-		kern = NULL;
-	*ret = doctor_examine(kern, why.text);
+	*ret = doctor_examine(kern, why.text, r == -EOPNOTSUPP || r == -EPERM);
 	/* To examine a host leaves nothing on it; -EBUSY when someone attached meanwhile. */
 	if (kern && !was_loaded && kern_lock(kern, 1000, NULL) == 0) {
 		kern_unload(kern, NULL);
@@ -35,7 +34,7 @@ static int examine(json_t **ret, struct error *error)
 		*ret = json_incref(json_object_get(reply, "doctor"));
 	} else {
 		error_prefix(&why, "needs root, or the agent");
-		*ret = doctor_examine(NULL, why.text);
+		*ret = doctor_examine(NULL, why.text, false);
 	}
 	return *ret ? 0 : error_set(error, EPROTO, "the agent's answer makes no sense");
 }

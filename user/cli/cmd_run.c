@@ -2,9 +2,10 @@
 /*
  * bulkhead run: a command in a compartment of its own, without the agent.
  *
- * The child is forked before anything is loaded, so that it holds nothing of ours, and waits at a
- * pipe until it stands inside; from then on it is judged, and all it does is exec. When we are
- * killed it goes on confined: its compartment is swept by the next command.
+ * The child is forked before anything is loaded, so that it holds nothing of ours but descriptors 0
+ * to 2, and waits at a pipe. The empty cgroup is attached, the child moved in and found labelled;
+ * from then on it is judged, and all it does is exec. When we are killed it goes on confined: its
+ * compartment is swept by the next command.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,6 +37,7 @@ struct run {
 	int go;	     /* a byte lets the child go on, end of file ends it */
 	int failure; /* errno of its exec; end of file when that went well */
 	int signals;
+	__u64 refused; /* counted before the command began: its own move in */
 	struct error *error;
 };
 
@@ -173,6 +175,32 @@ static int attach(struct run *run)
 	return r;
 }
 
+/* The move labelled the child. That is read back before it may do anything; `ask`, raised by the
+ * move for threads that it has not, is lowered. */
+static int check_label(struct run *run)
+{
+	const struct kern_tasks_query query = {.compartment = run->compartment->id};
+	_cleanup_free_ struct kern_task *tasks = NULL;
+	struct error settled = {0};
+	struct bh_tally tally = {0};
+	size_t n = 0;
+	int r;
+
+	if (compartments_settle(run->kern, &settled) < 0)
+		log_warning("run: the cgroup goes on being asked: %s", settled.text);
+	r = kern_tasks(run->kern, &query, &tasks, &n, run->error);
+	if (r < 0)
+		return r;
+	kern_tally(run->kern, run->compartment->id, &tally);
+	run->refused = tally.refused;
+	for (size_t i = 0; i < n; i++)
+		if (tasks[i].tid == (__u32)run->child &&
+		    tasks[i].compartment == run->compartment->id &&
+		    !(tasks[i].flags & (BH_LABEL_ASK | BH_LABEL_PENDING)))
+			return 0;
+	return error_set(run->error, EPROTO, "the command's process was not labelled");
+}
+
 static int enter(struct run *run)
 {
 	_cleanup_free_ char *name = NULL;
@@ -189,9 +217,11 @@ static int enter(struct run *run)
 		log_warning("run: earlier compartments are not swept: %s", swept.text);
 	r = cgroup_own_create(name, &run->cgroup, run->error);
 	if (r == 0)
+		r = attach(run);
+	if (r == 0)
 		r = move_child(run);
 	if (r == 0)
-		r = attach(run);
+		r = check_label(run);
 	if (r == 0 && write(run->go, "", 1) != 1)
 		r = fail(run, errno, "the command's process is gone");
 	return r;
@@ -243,10 +273,10 @@ static void tell_refusals(struct run *run)
 {
 	struct bh_tally tally;
 
-	if (kern_tally(run->kern, run->compartment->id, &tally) || !tally.refused)
+	if (kern_tally(run->kern, run->compartment->id, &tally) || tally.refused == run->refused)
 		return;
 	log_info("run: %s: %llu refusals, %llu of them quiet, %llu undecided",
-		 run->compartment->name, (unsigned long long)tally.refused,
+		 run->compartment->name, (unsigned long long)(tally.refused - run->refused),
 		 (unsigned long long)tally.quiet, (unsigned long long)tally.unsure);
 }
 
@@ -280,11 +310,11 @@ static void leave(struct run *run)
 	}
 	if (run->cgroup)
 		cgroup_remove(run->cgroup);
-	if (run->compartment)
-		compartments_sweep(run->kern, &error);
 	compartment_free(run->compartment);
-	if (run->kern)
+	if (run->kern) {
+		compartments_sweep(run->kern, NULL);
 		kern_close(run->kern);
+	}
 	free(run->cgroup);
 	cleanup_closep(&run->go);
 	cleanup_closep(&run->failure);

@@ -66,6 +66,15 @@ static size_t column_width(const struct table *table, size_t column)
 	return most;
 }
 
+/* Nothing follows in this row, so nothing needs to be aligned. */
+static bool is_rest_empty(const struct table *table, size_t i)
+{
+	while (++i % table->columns)
+		if (table->cells[i] && *table->cells[i])
+			return false;
+	return true;
+}
+
 static bool is_bold(FILE *to)
 {
 	return isatty(fileno(to)) && !getenv("NO_COLOR");
@@ -84,7 +93,8 @@ void table_print(const struct table *table, FILE *to)
 		const char *cell = table->cells[i] ?: "?";
 		size_t column = i % table->columns;
 		bool last = column + 1 == table->columns;
-		int fill = last ? 0 : (int)(column_width(table, column) - width(cell)) + 2;
+		bool fills = !is_rest_empty(table, i);
+		int fill = fills ? (int)(column_width(table, column) - width(cell)) + 2 : 0;
 
 		if (bold && i == 0)
 			fputs("\033[1m", to);

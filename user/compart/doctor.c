@@ -17,7 +17,7 @@ struct examination {
 	enum doctor_verdict verdict;
 };
 
-/* Which hooks cover one that this kernel does not have. */
+/* Words about a hook: here, which ones cover it where the kernel does not have it. */
 struct cover {
 	enum bh_hook hook;
 	const char *by;
@@ -32,12 +32,18 @@ static const struct cover covers[] = {
 	{BH_HOOK_SENDMSG6, "socket_sendmsg"},
 };
 
-static const char *covered_by(enum bh_hook hook)
+/* Hooks that are proved otherwise than by an errno of their own. */
+static const struct cover proofs[] = {
+	{BH_HOOK_TASK_ALLOC, "a child was labelled, and refused what its parent is"},
+	{BH_HOOK_CGROUP_MOVE, "a task moved in was labelled"},
+};
+
+static const char *look_up(const struct cover *rows, size_t n, enum bh_hook hook)
 {
-	for (size_t i = 0; i < sizeof(covers) / sizeof(covers[0]); i++)
-		if (covers[i].hook == hook)
-			return covers[i].by;
-	return "nothing";
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].hook == hook)
+			return rows[i].by;
+	return NULL;
 }
 
 static const char *const verdict_names[] = {
@@ -75,22 +81,23 @@ static json_t *needs_record(struct examination *x)
 
 struct finding {
 	const char *state, *how, *remedy;
+	bool is_absent;
 };
 
 /* A hook that is attached: what the canary says of it. */
 static struct finding proved(struct examination *x, const struct canary_result *result)
 {
 	if (result->refused && result->counted)
-		return (struct finding){"enforced", NULL, ""};
+		return (struct finding){"enforced", NULL, "", false};
 	worsen(x, DOCTOR_MISSING);
 	if (!x->ran && !result->note[0])
 		return (struct finding){"not proved", x->canary_error.text,
-					"read the canary's error and try again"};
+					"read the canary's error and try again", false};
 	if (!result->tried)
-		return (struct finding){"not proved", result->note,
-					"none: it cannot be tried here"};
+		return (struct finding){"not proved", result->note, "none: it cannot be tried here",
+					false};
 	return (struct finding){"not proved", result->note,
-				"rely on nothing on this host; report this kernel"};
+				"rely on nothing on this host; report this kernel", false};
 }
 
 static struct finding find(struct examination *x, enum bh_hook hook)
@@ -100,13 +107,14 @@ static struct finding find(struct examination *x, enum bh_hook hook)
 
 	if (!x->kern) {
 		worsen(x, DOCTOR_MISSING);
-		return (struct finding){"not attached", "the programs are not loaded", "see above"};
+		return (struct finding){"not attached", "the programs are not loaded", "see above",
+					false};
 	}
 	if (kern_hook_state(x->kern, hook, &state, &link_id))
 		state = KERN_HOOK_LOST;
 	switch (state) {
 	case KERN_HOOK_ABSENT:
-		return (struct finding){"absent", "not on this kernel", ""};
+		return (struct finding){"absent", NULL, "", true};
 	case KERN_HOOK_ATTACHED:
 	case KERN_HOOK_PER_CGROUP:
 		return proved(x, &x->results[hook]);
@@ -115,24 +123,37 @@ static struct finding find(struct examination *x, enum bh_hook hook)
 	}
 	worsen(x, DOCTOR_MISSING);
 	return (struct finding){"not attached", "no link of ours in the kernel",
-				"bulkhead stop --release, then start bulkheadd again"};
+				"bulkhead stop --release, then start bulkheadd again", false};
+}
+
+/* How a finding without words of its own came about. */
+static const char *how_text(const struct finding *finding, enum bh_hook hook, char *buffer,
+			    size_t size)
+{
+	const char *text = look_up(proofs, sizeof(proofs) / sizeof(proofs[0]), hook);
+
+	if (finding->how)
+		return finding->how;
+	if (finding->is_absent) {
+		text = look_up(covers, sizeof(covers) / sizeof(covers[0]), hook);
+		snprintf(buffer, size, "covered by %s", text ?: "nothing");
+	} else if (text) {
+		snprintf(buffer, size, "%s, in a scratch compartment", text);
+	} else {
+		snprintf(buffer, size, "refused %s, counted, in a scratch compartment",
+			 errno_name(hook_errno(hook)));
+	}
+	return buffer;
 }
 
 static json_t *hook_record(struct examination *x, enum bh_hook hook)
 {
 	struct finding finding = find(x, hook);
-	char how[96];
+	char how[128];
 
-	if (!strcmp(finding.state, "absent")) {
-		snprintf(how, sizeof(how), "covered by %s", covered_by(hook));
-	} else if (!finding.how) {
-		snprintf(how, sizeof(how), "refused %s, counted, in a scratch compartment",
-			 errno_name(hook_errno(hook)));
-	}
 	return json_pack("{s:s, s:s, s:s, s:s, s:s}", "hook", hook_name(hook), "plane",
 			 plane_name(hook_plane(hook)), "state", finding.state, "how",
-			 finding.how && strcmp(finding.state, "absent") ? finding.how : how,
-			 "remedy", finding.remedy);
+			 how_text(&finding, hook, how, sizeof(how)), "remedy", finding.remedy);
 }
 
 static void run_canary(struct examination *x)
@@ -154,7 +175,7 @@ static json_t *hooks_record(struct examination *x)
 	return array;
 }
 
-json_t *doctor_examine(struct kern *kern, const char *why_not)
+json_t *doctor_examine(struct kern *kern, const char *why_not, bool unable)
 {
 	struct examination *x = calloc(1, sizeof(*x));
 	json_t *record, *needs, *hooks;
@@ -167,7 +188,7 @@ json_t *doctor_examine(struct kern *kern, const char *why_not)
 	if (kern)
 		run_canary(x);
 	else
-		worsen(x, *why_not ? DOCTOR_UNABLE : DOCTOR_MISSING);
+		worsen(x, unable ? DOCTOR_UNABLE : DOCTOR_MISSING);
 	hooks = hooks_record(x);
 	record = json_pack("{s:s, s:s, s:o, s:{s:b, s:s}, s:s, s:o, s:o, s:s}", "kernel",
 			   x->probe.release, "lsm", x->probe.lsm, "needs", needs, "programs",

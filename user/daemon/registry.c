@@ -186,6 +186,15 @@ static bool is_unit_of(const char *instance, const char *unit)
 	       !strcmp(instance + strlen(instance) - strlen(at + 1), at + 1);
 }
 
+/* One that is released but for the labels of its last tasks is nobody's to change. */
+static bool is_live(struct daemon *d, const struct compartment *c)
+{
+	struct bh_compartment now;
+
+	return c && kern_compartment_get(d->kern, c->id, &now) == 0 &&
+	       now.state != BH_STATE_RELEASED;
+}
+
 static bool is_wanted(const struct compartment *c, const json_t *request)
 {
 	const char *target = json_string_value(json_object_get(request, "target"));
@@ -213,7 +222,7 @@ int registry_select(struct daemon *d, const json_t *request, struct compartment 
 	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++) {
 		struct compartment *c = d->entries[id].record;
 
-		if (c && is_wanted(c, request))
+		if (is_live(d, c) && is_wanted(c, request))
 			ret[n++] = c;
 	}
 	if (!n && !json_is_true(json_object_get(request, "all")))

@@ -38,7 +38,7 @@ int request_doctor(struct request *request, struct error *error)
 
 	if (!last || now_us() - last_us >= DOCTOR_US) {
 		json_decref(last);
-		last = doctor_examine(request->daemon->kern, "");
+		last = doctor_examine(request->daemon->kern, "", false);
 		last_us = now_us();
 	}
 	if (!last)
