@@ -418,9 +418,13 @@ static int hear_one(struct canary *c, const struct canary_record *record, unsign
 	result = result_of(c, record->hook);
 	result->error = record->error;
 	result->refused = record->error == hook_errno(record->hook);
-	if (record->hook == BH_HOOK_TASK_ALLOC)
+	if (record->hook == BH_HOOK_TASK_ALLOC) {
 		result->refused = record->error == hook_errno(BH_HOOK_FILE_OPEN) &&
 				  bears_label(c, record->pid, &r);
+		/* Looked at: the grandchild goes, and its maker goes on. */
+		cleanup_closep(&c->release);
+		c->release = -1;
+	}
 	(*missing)--;
 	return r;
 }

@@ -117,39 +117,57 @@ static int try_file_mprotect(const struct canary_stage *s _unused_)
 	return error;
 }
 
+/* What went through is undone, so that one open hook does not make others look open or closed. */
 static int try_path_unlink(const struct canary_stage *s)
 {
-	return errno_of(unlink(s->secret));
+	int error = errno_of(unlink(s->secret));
+
+	if (!error)
+		errno_of_fd(open(s->secret, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+	return error;
 }
 
 static int try_path_rmdir(const struct canary_stage *s)
 {
-	return errno_of(rmdir(s->sub));
+	int error = errno_of(rmdir(s->sub));
+
+	if (!error)
+		mkdir(s->sub, 0700);
+	return error;
+}
+
+static int undo(const struct canary_stage *s, int error)
+{
+	if (!error && unlink(s->fresh) < 0)
+		rmdir(s->fresh);
+	return error;
 }
 
 static int try_path_mkdir(const struct canary_stage *s)
 {
-	return errno_of(mkdir(s->fresh, 0700));
+	return undo(s, errno_of(mkdir(s->fresh, 0700)));
 }
 
 static int try_path_mknod(const struct canary_stage *s)
 {
-	return errno_of(mknod(s->fresh, S_IFREG | 0600, 0));
+	return undo(s, errno_of(mknod(s->fresh, S_IFREG | 0600, 0)));
 }
 
 static int try_path_symlink(const struct canary_stage *s)
 {
-	return errno_of(symlink("nowhere", s->fresh));
+	return undo(s, errno_of(symlink("nowhere", s->fresh)));
 }
 
 static int try_path_link(const struct canary_stage *s)
 {
-	return errno_of(link(s->secret, s->fresh));
+	return undo(s, errno_of(link(s->secret, s->fresh)));
 }
 
 static int try_path_rename(const struct canary_stage *s)
 {
-	return errno_of(rename(s->secret, s->fresh));
+	int error = errno_of(rename(s->secret, s->fresh));
+
+	return error ? error : errno_of(rename(s->fresh, s->secret));
 }
 
 static int try_path_truncate(const struct canary_stage *s)
@@ -386,14 +404,15 @@ const struct canary_attempt canary_attempts[] = {
 	{BH_HOOK_PTRACE, CANARY_INSIDER, try_ptrace},
 	{BH_HOOK_TASK_KILL, CANARY_INSIDER, try_task_kill},
 	{BH_HOOK_BPF, CANARY_INSIDER, try_bpf},
-	{BH_HOOK_USERNS, CANARY_INSIDER, try_userns},
 	{BH_HOOK_SB_MOUNT, CANARY_INSIDER, try_sb_mount},
 	{BH_HOOK_MOVE_MOUNT, CANARY_INSIDER, try_move_mount},
 	{BH_HOOK_CAPABLE, CANARY_INSIDER, try_capable},
 	{BH_HOOK_PERF_EVENT, CANARY_INSIDER, try_perf_event},
 	{BH_HOOK_ANON_INODE, CANARY_INSIDER, try_anon_inode},
-	/* Last: its grandchild lives until the caller has looked at it. */
+	/* Its grandchild lives until the caller has looked at it. */
 	{BH_HOOK_TASK_ALLOC, CANARY_INSIDER, try_task_alloc},
+	/* Last: who gets a user namespace loses its capabilities outside. */
+	{BH_HOOK_USERNS, CANARY_INSIDER, try_userns},
 	{BH_HOOK_NONE, CANARY_INSIDER, NULL},
 };
 
