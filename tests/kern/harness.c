@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/bpf.h>
 #include <linux/sched.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -514,12 +515,33 @@ const char *outcome_text(int r)
 
 /* --- mutation --- */
 
-/* Nobody holds links but their pins. */
-int harness_detach(struct kern *kern _unused_)
+static bool link_lives(__u32 id)
 {
-	int r = nftw(KERN_PIN_DIR "/links", remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	union bpf_attr attr = {.link_id = id};
+	int fd = syscall(SYS_bpf, BPF_LINK_GET_FD_BY_ID, &attr, sizeof(attr));
 
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* Nobody holds links but their pins; the kernel drops them a moment after the last one is gone. */
+int harness_detach(struct kern *kern)
+{
+	__u32 ids[BH_HOOK_COUNT] = {};
+	enum kern_hook_state state;
+	unsigned int hook;
+	int r, ms;
+
+	for (hook = 1; hook < BH_HOOK_COUNT; hook++)
+		kern_hook_state(kern, hook, &state, &ids[hook]);
+	r = nftw(KERN_PIN_DIR "/links", remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 	nftw(KERN_PIN_DIR "/egress", remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	for (hook = 1; hook < BH_HOOK_COUNT; hook++)
+		for (ms = 0; ids[hook] && link_lives(ids[hook]) && ms < 5000; ms++)
+			usleep(1000);
+	/* Its number goes before the program leaves the hook. */
+	usleep(500000);
 	detached = true;
 	return r;
 }

@@ -18,7 +18,7 @@
 #include <sys/un.h>
 
 /* Descriptors that attempts find open: made outside, before. */
-enum { FD_SECRET = 20, FD_UDP };
+enum { FD_SECRET = 200, FD_UDP };
 
 #define STREAM "@bulkhead-test-stream"
 #define DGRAM "@bulkhead-test-dgram"
@@ -69,16 +69,16 @@ static const struct hook_row rows[] = {
 	      "/secret"),
 	CLOSED("whiteout", PATH_RENAME, "whiteout " FIXTURE "/work/file " FIXTURE "/work/new"),
 	PLACE("truncate", PATH_TRUNCATE, "truncate " FIXTURE_SECRET, "/secret/key"),
-	PLACE("ftruncate", FILE_TRUNCATE, "ftruncate 20", "/secret/key"),
+	PLACE("ftruncate", FILE_TRUNCATE, "ftruncate 200", "/secret/key"),
 	PLACE("chmod", PATH_CHMOD, "chmod " FIXTURE_SECRET, "/secret/key"),
-	PLACE("fchmod", PATH_CHMOD, "fchmod 20", "/secret/key"),
+	PLACE("fchmod", PATH_CHMOD, "fchmod 200", "/secret/key"),
 	PLACE("chown", PATH_CHOWN, "chown " FIXTURE_SECRET, "/secret/key"),
 	ROW("socket-inet", SOCKET_CREATE, "socket 2 1 0", SOCKET, NETWORK, NULL),
 	ROW("socket-inet6", SOCKET_CREATE, "socket 10 2 0", SOCKET, NETWORK, NULL),
 	ROW("socket-netlink", SOCKET_CREATE, "socket 16 3 0", SOCKET, NETWORK, NULL),
-	ROW("connect", SOCKET_CONNECT, "connect-fd 21 127.0.0.9 4660", SOCKET, NETWORK,
+	ROW("connect", SOCKET_CONNECT, "connect-fd 201 127.0.0.9 4660", SOCKET, NETWORK,
 	    "\x7f\x00\x00\x09"),
-	ROW("sendto", SOCKET_SENDMSG, "send-fd 21 127.0.0.9 4660", SOCKET, NETWORK,
+	ROW("sendto", SOCKET_SENDMSG, "send-fd 201 127.0.0.9 4660", SOCKET, NETWORK,
 	    "\x7f\x00\x00\x09"),
 	PLACE("unix-stream", UNIX_CONNECT, "unix-stream " STREAM, STREAM),
 	PLACE("unix-dgram", UNIX_SEND, "unix-dgram " DGRAM, DGRAM),

@@ -181,22 +181,37 @@ static int case_bind_after(struct kern *kern)
 	return r;
 }
 
+/* A bind mount that stood when the policy was compiled; apart from the fixture, which is made anew.
+ */
+#define BOUND "/srv/bound"
+#define SEEN "/srv/seen"
+
+static int make_bind(void)
+{
+	int fd;
+
+	if ((mkdir("/srv", 0755) < 0 && errno != EEXIST) || mkdir(BOUND, 0755) < 0 ||
+	    mkdir(SEEN, 0755) < 0)
+		return -errno;
+	fd = open(BOUND "/key", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, "x", 1) != 1 || close(fd) < 0)
+		return -errno;
+	return mount(BOUND, SEEN, NULL, MS_BIND, NULL) < 0 ? -errno : 0;
+}
+
 static int with_bind(struct kern *kern, const struct cell_options *options, int inside)
 {
 	_cleanup_cell_ struct cell *cell = NULL;
-	int r;
+	int made = make_bind(), r = -1;
 
-	CHECK(fixture_make() == 0 && mkdir("/srv/seen", 0755) == 0, "mkdir");
-	CHECK(mount(FIXTURE "/secret", "/srv/seen", NULL, MS_BIND, NULL) == 0, "bind: %s",
-	      strerror(errno));
-	/* The fixture is made anew below the bind mount's source: mount it again. */
-	cell = cell_new(kern, options);
-	umount2("/srv/seen", MNT_DETACH);
-	r = mount(FIXTURE "/secret", "/srv/seen", NULL, MS_BIND, NULL);
-	if (cell && r == 0)
-		r = read_both(cell, "/srv/seen/key", inside);
-	umount2("/srv/seen", MNT_DETACH);
-	rmdir("/srv/seen");
+	cell = made == 0 ? cell_new(kern, options) : NULL;
+	if (cell)
+		r = read_both(cell, SEEN "/key", inside);
+	umount2(SEEN, MNT_DETACH);
+	unlink(BOUND "/key");
+	rmdir(BOUND);
+	rmdir(SEEN);
+	CHECK(made == 0, "cannot bind: %s", strerror(-made));
 	CHECK(cell, "no cell");
 	return r;
 }
@@ -204,7 +219,7 @@ static int with_bind(struct kern *kern, const struct cell_options *options, int 
 /* One of a file's names is allowed and none is denied. */
 static int case_bind_before(struct kern *kern)
 {
-	struct rule rules[] = {ALLOW(BH_PERM_READ, "/srv/seen/**")};
+	struct rule rules[] = {ALLOW(BH_PERM_READ, SEEN "/**")};
 	const struct cell_options options = {.rules = rules, .nrules = 1};
 
 	return with_bind(kern, &options, 0);
@@ -213,8 +228,7 @@ static int case_bind_before(struct kern *kern)
 /* One of its names is denied: the other does not help. */
 static int case_bind_denied(struct kern *kern)
 {
-	struct rule rules[] = {ALLOW(BH_PERM_READ, "/srv/seen/**"),
-			       DENY(BH_PERM_READ, FIXTURE "/secret/**")};
+	struct rule rules[] = {ALLOW(BH_PERM_READ, SEEN "/**"), DENY(BH_PERM_READ, BOUND "/**")};
 	const struct cell_options options = {.rules = rules, .nrules = 2};
 
 	return with_bind(kern, &options, EACCES);
