@@ -17,9 +17,9 @@ const char *doctor_verdict_name(enum doctor_verdict verdict);
 
 /*
  * {"kernel", "lsm", "needs": [...], "programs": {...}, "hooks": [...], "vectors": [...],
- * "verdict"}. kern NULL: the program set is not there, why_not says why ("" when it was not tried).
- * Runs the canary, under kern_lock. NULL when out of memory.
+ * "verdict"}. kern NULL: the program set is not there, why_not says why; unable when that is for
+ * good. Runs the canary, under kern_lock. NULL when out of memory.
  */
-json_t *doctor_examine(struct kern *kern, const char *why_not);
+json_t *doctor_examine(struct kern *kern, const char *why_not, bool unable);
 
 #endif
