@@ -80,12 +80,12 @@ BH_MAP struct {
 	__type(value, struct bh_label);
 } bh_labels SEC(".maps");
 
-/* Sockets made inside: compartment of the maker. */
+/* Sockets made inside: serial of the maker's compartment. A socket can outlive it. */
 BH_MAP struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, __u32);
+	__type(value, __u64);
 } bh_sockets SEC(".maps");
 
 BH_MAP struct {
@@ -174,6 +174,7 @@ struct bh_meta {
 	__u32 next_generation;
 	__u32 next_sbid;
 	__u32 pad;
+	__u64 last_serial;
 	__u8 digest[32];
 };
 

@@ -36,7 +36,7 @@ int BPF_PROG(bh_socket_made, struct socket *sock, int family, int type, int prot
 {
 	struct bh_subject s = {};
 	struct sock *sk;
-	__u32 *maker;
+	__u64 *maker;
 
 	if (ret || kern || bh_subject_member(&s) != BH_SUBJECT_SOME)
 		return ret;
@@ -45,7 +45,7 @@ int BPF_PROG(bh_socket_made, struct socket *sock, int family, int type, int prot
 		return 0;
 	maker = bpf_sk_storage_get(&bh_sockets, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (maker)
-		*maker = s.compartment;
+		*maker = s.serial;
 	return 0; /* without its mark the socket is judged as an outsider's */
 }
 
@@ -125,9 +125,9 @@ int BPF_PROG(bh_socket_sendmsg, struct socket *sock, struct msghdr *msg, int siz
 
 static __always_inline bool bh_made_inside(const struct bh_subject *s, struct sock *sk)
 {
-	__u32 *maker = bpf_sk_storage_get(&bh_sockets, sk, 0, 0);
+	__u64 *maker = bpf_sk_storage_get(&bh_sockets, sk, 0, 0);
 
-	return maker && *maker == s->compartment;
+	return maker && *maker == s->serial;
 }
 
 /* An abstract name, as "@name", through the automaton from its own start. */

@@ -25,6 +25,7 @@ struct bh_subject {
 	__u32 reason;
 	__u32 pad;
 	__u64 exec_seq;
+	__u64 serial; /* of the compartment */
 };
 
 struct bh_ancestors {
@@ -68,6 +69,33 @@ static __always_inline void bh_label_init(struct bh_label *label, __u32 compartm
 	label->compartment = compartment;
 	label->member = 0;
 	label->flags = flags;
+	label->exec_seq = 0;
+}
+
+/* The entry of a label that still means something: not one of a compartment that was detached. */
+static __always_inline struct bh_compartment *bh_label_entry(struct bh_label *label)
+{
+	struct bh_compartment *c;
+	__u32 id;
+
+	if (!label || !label->compartment)
+		return NULL;
+	id = label->compartment;
+	c = bpf_map_lookup_elem(&bh_compartments, &id);
+	return c && c->state != BH_STATE_RELEASED ? c : NULL;
+}
+
+/* Labels `task` unless it bears a label that means something. On 6.1 a label that exists can seem
+ * missing while its storage is busy: what this finds then is kept. */
+static __noinline __attribute__((unused)) struct bh_label *
+bh_label_make(struct task_struct *task, __u32 compartment, __u16 flags)
+{
+	struct bh_label *label;
+
+	label = bpf_task_storage_get(&bh_labels, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (label && !bh_label_entry(label))
+		bh_label_init(label, compartment, flags);
+	return label;
 }
 
 static __always_inline int bh_subject_unsure(struct bh_subject *s, __u32 reason)
@@ -76,55 +104,61 @@ static __always_inline int bh_subject_unsure(struct bh_subject *s, __u32 reason)
 	return BH_SUBJECT_UNSURE;
 }
 
-/* Which compartment current belongs to, label first: fills compartment, member, flags. */
-static __always_inline int bh_subject_identify(struct bh_subject *s, struct task_struct *task)
+static __always_inline void bh_subject_from_label(struct bh_subject *s, const struct bh_label *label)
 {
-	struct bh_label *label = bpf_task_storage_get(&bh_labels, task, 0, 0);
-	long found;
+	s->member = label->member;
+	s->flags = label->flags;
+	s->exec_seq = label->exec_seq;
+}
 
-	if (label && label->compartment) {
-		s->compartment = label->compartment;
-		s->member = label->member;
-		s->flags = label->flags;
-		s->exec_seq = label->exec_seq;
-		return BH_SUBJECT_SOME;
-	}
-	if (label && !(label->flags & BH_LABEL_ASK) && !bh_ask)
-		return BH_SUBJECT_NONE;
-	/* No label while storage exists: another program's storage, or on 6.1 a busy one. Ask. */
-	found = bh_ask_cgroup(task);
+/* By the cgroup: for who has no label, one that says ASK, one of a detached compartment, or one
+ * that cannot be read. */
+static __always_inline int bh_subject_ask(struct bh_subject *s, struct task_struct *task,
+					  struct bh_label *label)
+{
+	long found = bh_ask_cgroup(task);
+
 	if (found < 0)
 		return bh_subject_unsure(s, BH_REASON_UNSURE_DEPTH);
 	if (!found) {
 		/* A child cloned into a cgroup stands in it before it runs: the answer stays. */
 		if (label)
-			label->flags = 0;
+			label->flags &= ~BH_LABEL_ASK;
 		return BH_SUBJECT_NONE;
 	}
 	s->compartment = found;
 	/* Membership sticks from here on; where no label can be made, the next hook asks again. */
-	if (!label)
-		label = bpf_task_storage_get(&bh_labels, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	label = bh_label_make(task, found, 0);
 	if (label)
-		bh_label_init(label, found, 0);
+		bh_subject_from_label(s, label);
 	return BH_SUBJECT_SOME;
 }
 
-static __noinline __attribute__((unused)) int bh_subject_find(struct bh_subject *s, struct task_struct *task)
+static __noinline int bh_subject_find(struct bh_subject *s, struct task_struct *task)
 {
-	struct bh_compartment *c;
+	struct bh_label *label = bpf_task_storage_get(&bh_labels, task, 0, 0);
+	struct bh_compartment *c = bh_label_entry(label);
 	int kind;
 
-	kind = bh_subject_identify(s, task);
-	if (kind != BH_SUBJECT_SOME)
-		return kind;
-	c = bpf_map_lookup_elem(&bh_compartments, &s->compartment);
+	if (label && c) {
+		s->compartment = label->compartment;
+		bh_subject_from_label(s, label);
+	} else {
+		/* No label while storage exists: another program's storage, or on 6.1 a busy one. */
+		if (label && !(label->flags & BH_LABEL_ASK) && !bh_ask)
+			return BH_SUBJECT_NONE;
+		kind = bh_subject_ask(s, task, label);
+		if (kind != BH_SUBJECT_SOME)
+			return kind;
+		c = bpf_map_lookup_elem(&bh_compartments, &s->compartment);
+	}
 	if (!c)
 		return bh_subject_unsure(s, BH_REASON_UNSURE_ENTRY);
 	s->generation = c->generation;
 	s->tally = c->tally;
 	s->mode = c->mode;
 	s->state = c->state;
+	s->serial = c->serial;
 	if (c->state == BH_STATE_CLOSED)
 		return bh_subject_unsure(s, BH_REASON_UNSURE_ENTRY);
 	return BH_SUBJECT_SOME;

@@ -117,7 +117,7 @@ int BPF_PROG(bh_attach_task, struct cgroup *cgroup, const char *path, struct tas
 	bpf_loop(BH_MAX_CGROUP_DEPTH, bh_standing_level, &st, 0);
 	if (leader->bpf_storage)
 		label = bpf_task_storage_get(&bh_labels, leader, 0, 0);
-	if (label && label->compartment) {
+	if (label && bh_label_entry(label)) {
 		if (label->compartment != st.compartment)
 			bh_report_move(label, BPF_CORE_READ(cgroup, kn, id));
 		return 0;
@@ -128,11 +128,9 @@ int BPF_PROG(bh_attach_task, struct cgroup *cgroup, const char *path, struct tas
 	__sync_fetch_and_add(&bh_ask, 1);
 	if (st.flags & BH_CGROUP_STARTING && leader == bpf_get_current_task_btf())
 		flags = BH_LABEL_PENDING;
-	label = bpf_task_storage_get(&bh_labels, leader, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (label) {
-		bh_label_init(label, st.compartment, flags);
+	label = bh_label_make(leader, st.compartment, flags);
+	if (label)
 		bh_report_move(label, BPF_CORE_READ(cgroup, kn, id));
-	}
 	return 0;
 }
 
@@ -193,13 +191,8 @@ static __always_inline void bh_answer_label(const struct bh_query *q, struct tas
 {
 	struct bh_label *label = bpf_task_storage_get(&bh_labels, task, 0, 0);
 
-	if (q->label && a->inside && !(label && label->compartment)) {
-		if (!label)
-			label = bpf_task_storage_get(&bh_labels, task, 0,
-						     BPF_LOCAL_STORAGE_GET_F_CREATE);
-		if (label)
-			bh_label_init(label, q->compartment, 0);
-	}
+	if (q->label && a->inside && !bh_label_entry(label))
+		label = bh_label_make(task, q->compartment, 0);
 	if (!label)
 		return;
 	if (q->tgid && q->tgid == a->tgid && label->compartment == q->compartment)

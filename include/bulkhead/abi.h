@@ -74,7 +74,8 @@ struct bh_compartment {
 	__u64 deadline_ns;
 	__u32 tally; /* index in bh_tally; index 0 is "no compartment known" */
 	__u32 relay;
-	__u64 reserved[4];
+	__u64 serial; /* never given twice, unlike the id: what sockets are marked with */
+	__u64 reserved[3];
 };
 
 /* cgroup entry, keyed by cgroup id: the root of a compartment's subtree. */

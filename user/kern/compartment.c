@@ -23,13 +23,34 @@ int kern_compartment_get(struct kern *kern, __u32 id, struct bh_compartment *ret
 	return 0;
 }
 
-int kern_compartment_set(struct kern *kern, __u32 id, const struct bh_compartment *entry)
+static int put_entry(struct kern *kern, __u32 id, const struct bh_compartment *entry)
 {
-	if (id == 0 || id >= BH_MAX_COMPARTMENTS || entry->generation == 0)
-		return -EINVAL;
 	return bpf_map_update_elem(kern->maps[KERN_MAP_COMPARTMENTS], &id, entry, BPF_ANY) < 0 ?
 		       -errno :
 		       0;
+}
+
+int kern_compartment_set(struct kern *kern, __u32 id, const struct bh_compartment *entry)
+{
+	struct bh_compartment old;
+	int r = entry->generation ? kern_compartment_get(kern, id, &old) : -EINVAL;
+
+	if (r < 0)
+		return r;
+	if (entry->serial != old.serial || entry->tally != old.tally)
+		return -EINVAL;
+	return put_entry(kern, id, entry);
+}
+
+static int next_serial(struct kern *kern, __u64 *ret)
+{
+	struct kern_meta meta;
+	int r = kern_meta_read(kern, &meta);
+
+	if (r < 0)
+		return r;
+	*ret = ++meta.last_serial;
+	return kern_meta_write(kern, &meta);
 }
 
 int kern_compartment_new(struct kern *kern, __u32 *ret_id)
@@ -51,9 +72,12 @@ int kern_compartment_new(struct kern *kern, __u32 *ret_id)
 	if (id == BH_MAX_COMPARTMENTS)
 		return -ENOSPC;
 	entry.tally = id;
+	r = next_serial(kern, &entry.serial);
+	if (r < 0)
+		return r;
 	if (bpf_map_update_elem(kern->maps[KERN_MAP_TALLIES], &id, &tally, BPF_ANY) < 0)
 		return -errno;
-	r = kern_compartment_set(kern, id, &entry);
+	r = put_entry(kern, id, &entry);
 	if (r < 0)
 		return r;
 	*ret_id = id;

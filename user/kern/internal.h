@@ -51,6 +51,7 @@ struct kern_meta {
 	__u32 next_generation;
 	__u32 next_sbid;
 	__u32 pad;
+	__u64 last_serial;
 	__u8 digest[32];
 };
 

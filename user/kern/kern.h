@@ -70,6 +70,7 @@ int kern_hook_state(struct kern *kern, enum bh_hook hook, enum kern_hook_state *
 int kern_compartment_new(struct kern *kern, __u32 *ret_id);
 /* Entry of an id; -ENOENT when the id is free. */
 int kern_compartment_get(struct kern *kern, __u32 id, struct bh_compartment *ret);
+/* Changes an entry that was got: serial and tally stay (-EINVAL). */
 int kern_compartment_set(struct kern *kern, __u32 id, const struct bh_compartment *entry);
 /* Frees the id; the caller has made sure that no task bears its label (kern_tasks). */
 int kern_compartment_free(struct kern *kern, __u32 id);
