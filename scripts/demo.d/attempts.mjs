@@ -3,7 +3,8 @@
 //
 // A row with `tool` is a call that the client makes and the server would serve.  A row with `verb` is
 // done by the attacker inside the server's process (compromised.mjs).  `hooks` are the places of
-// enforcement that may refuse it, `undo` takes back what a successful attempt left behind.
+// enforcement that may refuse it, `about` is what the violation has to name, `undo` takes back what a
+// successful attempt left behind.
 
 import fs from 'node:fs';
 
@@ -50,18 +51,21 @@ export const forbidden = [
 		tool: 'read_text_file',
 		args: { path: token },
 		hooks: ['file_open'],
+		about: token,
 	},
 	{
 		name: 'read a symlink to it',
 		tool: 'read_text_file',
 		args: { path: `${workspace}/shortcut.txt` },
 		hooks: ['file_open'],
+		about: token,
 	},
 	{
 		name: 'move it to a permitted name',
 		tool: 'move_file',
 		args: { source: token, destination: `${workspace}/moved.txt` },
 		hooks: ['path_rename'],
+		about: token,
 		undo: () => fs.renameSync(`${workspace}/moved.txt`, token),
 	},
 	{
@@ -69,6 +73,7 @@ export const forbidden = [
 		verb: 'link',
 		args: { path: token, name: `${workspace}/borrowed.txt` },
 		hooks: ['path_link'],
+		about: `${workspace}/borrowed.txt`,
 		undo: () => fs.unlinkSync(`${workspace}/borrowed.txt`),
 	},
 	{
@@ -76,40 +81,46 @@ export const forbidden = [
 		verb: 'read',
 		args: { path: '../private/token.txt' },
 		hooks: ['file_open'],
+		about: `${root}/private/token.txt`,
 	},
 	{
 		name: 'read a symlink to that',
 		verb: 'read',
 		args: { path: `${workspace}/way-out.txt` },
 		hooks: ['file_open'],
+		about: `${root}/private/token.txt`,
 	},
 	{
 		name: 'child process: /usr/bin/id',
 		verb: 'run',
 		args: { command: '/usr/bin/id' },
 		hooks: ['file_open', 'bprm_check_security'],
+		about: '/usr/bin/id',
 	},
 	{
-		name: 'exec of its own workspace/tool.sh',
+		name: 'run its own workspace/tool.sh',
 		verb: 'run',
 		args: { command: `${workspace}/tool.sh` },
 		hooks: ['file_open', 'bprm_check_security'],
+		about: `${workspace}/tool.sh`,
 	},
 	{
-		name: `TCP connect to 127.0.0.1:${port}`,
+		name: `TCP connect 127.0.0.1:${port}`,
 		verb: 'connect',
 		args: { host: '127.0.0.1', port },
 		hooks: ['socket_create', 'socket_connect', 'connect4'],
+		about: 'family inet',
 	},
 	{
-		name: 'unix connect /run/systemd/private',
+		name: 'connect /run/systemd/private',
 		verb: 'connect',
 		args: { path: '/run/systemd/private' },
 		hooks: ['unix_stream_connect'],
+		about: '/run/systemd/private',
 	},
 ];
 
 // Enough to tell that a new process is inside: what the policy leaves, a file, a program, a socket.
 export const permittedAgain = [permitted[0]];
 export const forbiddenAgain = forbidden.filter(row =>
-	['read secrets/token.txt', 'child process: /usr/bin/id', 'unix connect /run/systemd/private'].includes(row.name));
+	['read secrets/token.txt', 'child process: /usr/bin/id', 'connect /run/systemd/private'].includes(row.name));

@@ -14,7 +14,12 @@ export const attachCommand = ['attach', policy, '--unit', template,
 
 export const bulkhead = (...args) => output('bulkhead', ...args);
 
-// Violations, printed as they come.
+export function compartmentOf(unit) {
+	return JSON.parse(bulkhead('status', '--json')).compartments.find(one => one.unit === unit);
+}
+
+// Violations, printed as they come.  Not all are of a demo's making: a service manager's child too is
+// inside before it becomes the provider.
 export class Violations {
 	seen = [];
 
@@ -31,13 +36,14 @@ export class Violations {
 	take(record) {
 		if (record.kind !== 'violation') return;
 		this.seen.push(record);
-		console.log(`    ! ${record.hook} #${record.seq} ${record.subject.comm}[${record.subject.tgid}] ${record.message}`);
+		const { comm, tgid } = record.subject;
+		console.log(`  ! ${record.hook} #${record.seq}, ${comm}[${tgid}]: ${record.message}`);
 	}
 
-	// The first violation of `pid` or a child of it, at one of the hooks, after the first `already`.
-	async find(already, pid, hooks, seconds) {
-		const found = () => this.seen.slice(already).find(record => hooks.includes(record.hook) &&
-			[record.subject.tgid, ...record.subject.ancestry.map(parent => parent.pid)].includes(pid));
+	// The first violation in the compartment, after the first `already`, that a row of attempts.mjs expects.
+	async find(already, compartment, { hooks, about }, seconds) {
+		const found = () => this.seen.slice(already).find(record => record.compartment === compartment &&
+			hooks.includes(record.hook) && record.message.includes(about));
 		await until(found, 'the event', seconds).catch(() => {});
 		return found();
 	}

@@ -4,21 +4,26 @@
 
 import fs from 'node:fs';
 import { forbidden, forbiddenAgain, permitted, permittedAgain, port, token } from './attempts.mjs';
-import { attachCommand, bulkhead, template, Violations } from './bulkhead.mjs';
-import { Listener, systemctl } from './host.mjs';
+import { attachCommand, bulkhead, compartmentOf, template, Violations } from './bulkhead.mjs';
+import { Listener, mainPid, systemctl } from './host.mjs';
 import { Session } from './session.mjs';
 import { printTable } from './table.mjs';
 
 const begun = performance.now();
 const wrong = [];
-const tally = { permitted: 0, attempts: 0 };
+const worked = [];
+const refused = [];
 
 function step(text) {
 	console.log(`\n[${((performance.now() - begun) / 1000).toFixed(0)} s] ${text}`);
 }
 
 function note(name, text) {
-	console.log(`    ${name.padEnd(36)} ${text}`);
+	console.log(`    ${name.padEnd(38)} ${text}`);
+}
+
+function indent(text) {
+	console.log(text.replace(/^/gm, '    '));
 }
 
 function expect(good, what) {
@@ -29,66 +34,66 @@ function expect(good, what) {
 async function callPermitted(session, rows) {
 	for (const row of rows) {
 		const result = await session.call(row.tool, row.args);
-		const good = expect(result.ok && row.answer.test(result.text), `${row.name}: ${result.text}`);
-		if (good) tally.permitted++;
-		note(row.name, good ? 'works' : `FAILS: ${result.text}`);
+		if (expect(result.ok && row.answer.test(result.text), `${row.name}: ${result.text}`)) worked.push(row);
+		note(row.name, result.ok ? 'works' : `FAILS: ${result.text}`);
 	}
 }
 
-// The positive control: what an attempt is worth is known only when it has succeeded.
+// The positive control: what a refusal is worth is known only when the attempt has succeeded once.
 async function control(session, row) {
 	const result = await session.attempt(row);
 	expect(result.ok, `before attach, ${row.name}: ${result.text}`);
-	note(row.name, result.ok ? `works: ${result.text.replace(/ to \/.*/, '')}` : `FAILS: ${result.text}`);
+	note(row.name, result.ok ? `works: ${result.text.replace(/ \/.*/, '')}` : `FAILS: ${result.text}`);
 	if (result.ok) row.undo?.();
 	return result.ok ? 'worked' : result.code ?? 'failed';
 }
 
-// A refusal counts when the provider saw the error and bulkhead's own event for it has come.
-async function refusal(session, violations, row, when) {
+// A refusal counts when the provider saw the errno of bulkhead's own event.  Returns cells of the table.
+async function refusal(session, violations, compartment, row, when) {
 	const already = violations.seen.length;
 	const result = await session.attempt(row);
-	const event = await violations.find(already, session.pid, row.hooks, result.ok ? 1 : 10);
+	const event = await violations.find(already, compartment, row, result.ok ? 1 : 10);
 	if (result.ok) row.undo?.();
-	const good = expect(!result.ok && event?.errno === result.code,
-		`${when}, ${row.name}: ${result.ok ? 'it worked' : result.text}; ${event ? `event ${event.errno}` : 'no event'}`);
-	if (good) tally.attempts++;
-	note(row.name, result.ok ? 'NOT REFUSED' : `refused, ${result.code}`);
-	return {
-		after: result.ok ? 'WORKED' : result.code ?? 'failed',
-		by: event ? `bulkhead, ${event.hook}` : 'nobody',
-		event: event ? `#${event.seq}` : 'NONE',
-	};
+	const told = `${result.ok ? 'it worked' : result.text}; event: ${event?.errno ?? 'none'}`;
+	if (expect(!result.ok && event?.errno === result.code, `${when}, ${row.name}: ${told}`)) refused.push(row);
+	note(row.name, result.ok ? 'NOT REFUSED' : `refused: ${result.code}`);
+	return [result.ok ? 'WORKED' : result.code ?? 'failed', event ? event.hook : 'not by it',
+		event ? `#${event.seq}` : 'NONE'];
 }
 
 async function refusals(session, violations, rows, when) {
-	const results = new Map();
-	for (const row of rows) results.set(row, await refusal(session, violations, row, when));
-	return results;
+	const compartment = compartmentOf(session.unit)?.id;
+	const cells = new Map();
+	for (const row of rows) cells.set(row, await refusal(session, violations, compartment, row, when));
+	return cells;
 }
 
-function attach() {
+function inside(session) {
+	const compartment = compartmentOf(session.unit);
+	const { tally } = compartment ?? {};
+	expect(compartment?.state === 'enforced' && tally.lost === 0, `status of ${session.unit}: ${JSON.stringify(compartment)}`);
+	note('bulkhead status', compartment
+		? `${compartment.state}, processes ${compartment.processes}, refused ${tally.refused}, lost ${tally.lost}` : 'NOT INSIDE');
+}
+
+function attach(session) {
 	console.log(`    $ bulkhead ${attachCommand.join(' ')}`);
-	indent(bulkhead(...attachCommand));
-	console.log('    $ bulkhead status');
-	indent(bulkhead('status'));
+	const [said, open] = bulkhead(...attachCommand).split('\n\n');
+	indent(said);
+	console.log(`    (and ${open.split('\n').length - 1} ways that are not closed yet, see 'bulkhead doctor')`);
+	expect(mainPid(session.unit) === session.pid, 'attach restarted the provider');
 }
 
-function indent(text) {
-	console.log(text.replace(/^/gm, '    '));
-}
-
-function report(before, after) {
+function report(before, groups) {
 	step('What was attempted, and what became of it');
-	printTable(['attempt', 'by', 'before', 'after', 'refused by', 'event'], forbidden.map(row => [
-		row.name, row.tool ?? 'the process', before.get(row), after.get(row).after, after.get(row).by,
-		after.get(row).event,
-	]));
+	const rows = groups.flatMap(([title, cells]) => [[title],
+		...[...cells].map(([row, rest]) => [`  ${row.name}`, row.tool ? 'tool call' : 'process', before.get(row), ...rest])]);
+	printTable(['attempt', 'by', 'before', 'after', 'refused by bulkhead', 'event'], rows);
 	if (wrong.length) {
 		console.log(`\nNot as expected:\n${wrong.map(line => `  ${line}`).join('\n')}`);
 		return 1;
 	}
-	console.log(`\nall ${tally.attempts} attempts refused, ${tally.permitted} permitted calls worked`);
+	console.log(`\nall ${refused.length} attempts refused, ${worked.length} permitted calls worked`);
 	return 0;
 }
 
@@ -96,20 +101,20 @@ async function tell() {
 	const listener = new Listener(port);
 	const before = new Map();
 
-	step('A client connects; systemd starts a server for it; there is no bulkhead');
+	step('A client connects, systemd starts a server for it, there is no bulkhead');
 	const session = await Session.open();
 	note(session.unit, `process ${session.pid}, uid 0`);
 	await callPermitted(session, permitted);
 
-	step('Controls: what a client may ask, and what a compromised server process can do by itself');
+	step('Controls: the client asks, or the compromised server process does it by itself');
 	for (const row of forbidden) before.set(row, await control(session, row));
 
 	step('bulkhead comes');
 	systemctl('start', process.env.DEMO_DAEMON);
 	const violations = await Violations.follow();
-	attach();
+	attach(session);
 
-	step(`The same connection to the same process ${session.pid}: the client's work goes on`);
+	step(`The same connection to the same process ${session.pid}: permitted work goes on`);
 	await callPermitted(session, permitted);
 
 	step('The same attempts; violations (!) are printed as they come');
@@ -117,23 +122,26 @@ async function tell() {
 	const after = await refusals(session, violations, forbidden, 'after attach');
 	expect(listener.arrived === arrived, 'a connection arrived at the listener after attach');
 	expect(fs.readFileSync(token, 'utf8').startsWith('synthetic'), 'an outsider cannot read the token');
-	note('the same read by an outsider', 'works');
+	note('the token, read by an outsider', 'works');
+	inside(session);
 
 	step(`systemctl restart ${session.unit}`);
 	session.restart();
-	note('a new process on the old connection', String(session.pid));
+	note('a new process on the old connection', `process ${session.pid}`);
 	await callPermitted(session, permittedAgain);
-	await refusals(session, violations, forbiddenAgain, 'after the restart');
+	const restarted = await refusals(session, violations, forbiddenAgain, 'after the restart');
+	inside(session);
 	await session.close();
 
 	step('A new connection, so a new instance');
 	const second = await Session.open();
 	note(second.unit, `process ${second.pid}`);
 	await callPermitted(second, permittedAgain);
-	await refusals(second, violations, forbiddenAgain, 'in a new instance');
+	const renewed = await refusals(second, violations, forbiddenAgain, 'in a new instance');
+	inside(second);
 
-	step(`bulkhead detach ${template}: the same process may again`);
-	indent(bulkhead('detach', '--unit', template));
+	step(`bulkhead detach --unit ${template}: the last control, the same process may again`);
+	bulkhead('detach', '--unit', template);
 	const freed = await second.attempt(forbidden[0]);
 	expect(freed.ok, `after detach, ${forbidden[0].name}: ${freed.text}`);
 	note(forbidden[0].name, freed.ok ? 'works' : `FAILS: ${freed.text}`);
@@ -141,7 +149,9 @@ async function tell() {
 	await second.close();
 	violations.close();
 	listener.close();
-	return report(before, after);
+	return report(before, [
+		['the running process', after], ['restarted', restarted], ['a new instance', renewed],
+	]);
 }
 
 process.exitCode = await tell();
