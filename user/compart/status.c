@@ -40,17 +40,36 @@ static size_t count_processes(const char *cgroup)
 	return cgroup_pids(cgroup, &pids, &n) ? 0 : n;
 }
 
+/* The path may lead to another cgroup by now: that of the unit's next start. */
+static bool is_standing(const struct compartment *c)
+{
+	__u64 id;
+
+	return c->cgroup && kern_cgroup_id(c->cgroup, &id) == 0 && id == c->cgroup_id;
+}
+
+static const char *state_text(const struct bh_compartment *entry, bool there, bool stands)
+{
+	if (!there)
+		return "gone";
+	if (!stands && entry->state == BH_STATE_ENFORCED)
+		return "ended"; /* enforced on tasks that were moved out in time, if there are any
+				 */
+	return compartment_state_name(entry->state);
+}
+
 json_t *status_record(struct kern *kern, const struct compartment *c)
 {
 	struct bh_compartment entry = {0};
 	bool there = kern_compartment_get(kern, c->id, &entry) == 0;
+	bool stands = is_standing(c);
 
 	return json_pack("{s:I, s:o, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:I, s:o}", "id",
 			 (json_int_t)c->id, "name", text_record(c->name), "state",
-			 there ? compartment_state_name(entry.state) : "gone", "mode",
-			 mode_name(entry.mode), "generation", (json_int_t)entry.generation,
-			 "policy", text_record(c->policy), "vars", vars_record(c->vars), "cgroup",
+			 state_text(&entry, there, stands), "mode", mode_name(entry.mode),
+			 "generation", (json_int_t)entry.generation, "policy",
+			 text_record(c->policy), "vars", vars_record(c->vars), "cgroup",
 			 text_record(c->cgroup), "unit", text_record(c->unit), "processes",
-			 (json_int_t)count_processes(c->cgroup ?: ""), "tally",
+			 (json_int_t)(stands ? count_processes(c->cgroup) : 0), "tally",
 			 tally_record(kern, c->id));
 }

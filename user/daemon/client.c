@@ -69,6 +69,9 @@ void client_free(struct client *client)
 
 void client_push(struct client *client, struct line *line)
 {
+	/* Within a burst the loop does not come to write: what fails here fails there, too. */
+	if (client->queue.n == CONTROL_MAX_QUEUE)
+		queue_send(&client->queue, client->fd);
 	queue_push(&client->queue, line);
 	sd_event_source_set_io_events(client->io, EPOLLIN | EPOLLOUT);
 }

@@ -21,7 +21,7 @@ struct entry {
 	uint64_t renew_us, renew_wait_us;
 	bool renew;	      /* the kernel met a superblock that its view does not know */
 	__u64 settled_seq;    /* events numbered at the last tick: all have come by now */
-	__u64 lost_before;    /* kernel's count when the account began */
+	__u64 lost_before;    /* kernel's count when the account began, less what was made good */
 	__u32 old_generation; /* before the last reload; its events may still be on their way */
 };
 
@@ -39,8 +39,9 @@ struct daemon {
 	int listener;
 	struct client *clients;
 	unsigned int nclients;
-	__u64 malformed; /* events that made no sense */
-	bool ready;	 /* what is found from now on was made under our eyes */
+	__u64 malformed;    /* events that made no sense */
+	unsigned int batch; /* events read since the loop was last asked */
+	bool emptied;	    /* the ring was read to its end since the last tick */
 };
 
 /* --- startup.c --- */
@@ -66,7 +67,9 @@ int registry_select(struct daemon *d, const json_t *request, struct compartment 
 
 /* --- stream.c: events to records, records to readers --- */
 int stream_open(struct daemon *d, struct error *error);
-void stream_drain(struct daemon *d);
+/* Reads a bounded number of events: a compartment that is refused without end must not keep the
+ * loop from anybody else. True when the ring is empty. */
+bool stream_drain(struct daemon *d);
 void stream_publish(struct daemon *d, json_t *record); /* takes it */
 void stream_lost(struct daemon *d, __u32 compartment, __u64 count);
 int64_t now_realtime_ns(void);

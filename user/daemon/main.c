@@ -9,6 +9,9 @@
 #include "base/cleanup.h"
 #include "daemon.h"
 
+/* Batches of events read at the end; what is left waits in the ring for the next agent. */
+#define STOP_BATCHES 16
+
 static void daemon_free(struct daemon *d)
 {
 	if (!d)
@@ -84,7 +87,8 @@ static int run(void)
 	}
 	r = sd_event_loop(d->event);
 	sd_notify(0, "STOPPING=1\nSTATUS=what is attached stays enforced");
-	stream_drain(d);
+	for (int batches = 0; batches < STOP_BATCHES && !stream_drain(d); batches++)
+		continue;
 	log_info("stopped; what is attached stays enforced");
 	return r;
 }

@@ -66,7 +66,9 @@ void queue_push(struct queue *queue, struct line *line)
 
 int queue_send(struct queue *queue, int fd)
 {
-	while (queue->n) {
+	/* What was lost at the end of a burst is said when the queue is empty, not at the next one.
+	 */
+	while (queue->n || (queue->lost && say_lost(queue))) {
 		struct line *line = queue->lines[queue->first];
 		ssize_t n = send(fd, line->text + queue->sent, line->n - queue->sent,
 				 MSG_NOSIGNAL | MSG_DONTWAIT);

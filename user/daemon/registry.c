@@ -47,16 +47,14 @@ static void load_policy(struct compartment *record)
 			    error.text);
 }
 
-/* Where the account of its events begins. Of a compartment made before us, some may have been
- * handed over to an earlier agent: then with the first that comes. */
+/* The account of its events begins with the first that comes: some may have been handed over to an
+ * earlier agent, or come before the record. */
 static void begin_account(struct daemon *d, __u32 id)
 {
 	struct bh_tally tally = {0};
 
 	loss_forget(d->loss, id);
-	if (d->ready)
-		loss_expect(d->loss, id, 1);
-	else if (kern_tally(d->kern, id, &tally) == 0)
+	if (kern_tally(d->kern, id, &tally) == 0)
 		d->entries[id].lost_before = tally.lost;
 }
 
@@ -176,14 +174,14 @@ const char *registry_translate(struct daemon *d, struct entry *entry, __u32 sbid
 
 static bool is_unit_of(const char *instance, const char *unit)
 {
+	size_t n = strlen(unit);
 	const char *at = strchr(unit, '@');
 
-	if (!strcmp(instance, unit))
+	/* As people write services: without the suffix. */
+	if (!strncmp(instance, unit, n) && (!instance[n] || !strcmp(instance + n, ".service")))
 		return true;
-	/* NAME@.service stands for all its instances. */
-	return at && at[1] == '.' && !strncmp(instance, unit, (size_t)(at + 1 - unit)) &&
-	       strlen(instance) > strlen(unit) &&
-	       !strcmp(instance + strlen(instance) - strlen(at + 1), at + 1);
+	/* NAME@ and NAME@.service stand for all its instances. */
+	return at && (!at[1] || at[1] == '.') && !strncmp(instance, unit, (size_t)(at + 1 - unit));
 }
 
 /* One that is released but for the labels of its last tasks is nobody's to change. */

@@ -112,7 +112,7 @@ static int be_ready(struct daemon *d, struct error *error _unused_)
 
 	for (size_t id = 1; id < BH_MAX_COMPARTMENTS; id++)
 		n += d->entries[id].record != NULL;
-	d->ready = true;
+
 	sd_notifyf(0, "READY=1\nSTATUS=enforcing, every hook proved; %u compartments found", n);
 	log_info("enforcing, every hook proved; %u compartments found", n);
 	return 0;

@@ -96,7 +96,10 @@ static void publish_event(struct daemon *d, struct entry *entry, const struct bh
 	};
 	char name[BH_MAX_NAME + 1];
 
-	subject_read((pid_t)event->tgid, event->start_ns, &subject);
+	/* Refusals come in bursts of one program. */
+	if (event->tgid != subject.tgid || event->start_ns != subject.start_ns ||
+	    event->exec_seq != subject.exec_seq)
+		subject_read(event, &subject);
 	context.exe = *subject.exe ? subject.exe : NULL;
 	context.ancestry = subject.ancestry;
 	context.nancestry = subject.nancestry;
@@ -123,15 +126,21 @@ static void account(struct daemon *d, const struct entry *entry, const struct bh
 			  event->compartment, (unsigned long long)event->seq);
 }
 
+/* Events read before the loop is asked again. */
+#define STREAM_BATCH 256
+/* Ends a batch; the event that it is said of was read. */
+#define STREAM_ENOUGH (-ECANCELED)
+
 static int on_event(const struct bh_event *event, size_t size, void *data)
 {
 	struct daemon *d = data;
 	struct entry *entry;
+	int r = ++d->batch >= STREAM_BATCH ? STREAM_ENOUGH : 0;
 
 	if (event_check(event, size)) {
 		if (!d->malformed++)
 			log_error("an event made no sense: dropped (later ones are only counted)");
-		return 0;
+		return r;
 	}
 	entry = registry_find(d, event->compartment, event->generation);
 	account(d, entry, event);
@@ -140,15 +149,20 @@ static int on_event(const struct bh_event *event, size_t size, void *data)
 		upkeep_moved(d);
 	if (event->reason == BH_REASON_UNSURE_SB && is_of(entry, event))
 		upkeep_renew(d, entry);
-	return 0;
+	return r;
 }
 
-void stream_drain(struct daemon *d)
+bool stream_drain(struct daemon *d)
 {
-	int r = kern_ring_consume(d->ring);
+	int r;
 
-	if (r < 0 && r != -EINTR)
+	d->batch = 0;
+	r = kern_ring_consume(d->ring);
+	if (r < 0 && r != STREAM_ENOUGH && r != -EINTR)
 		log_error("events cannot be read: %s", strerror(-r));
+	if (r >= 0)
+		d->emptied = true;
+	return r >= 0;
 }
 
 static int on_ring(sd_event_source *source _unused_, int fd _unused_, uint32_t events _unused_,

@@ -60,17 +60,20 @@ static void read_exe(pid_t pid, char *exe, size_t size)
 	exe[n > 0 ? n : 0] = '\0';
 }
 
-void subject_read(pid_t tgid, __u64 start_ns, struct subject *ret)
+void subject_read(const struct bh_event *event, struct subject *ret)
 {
 	__u64 tick_ns = 1000000000ull / (__u64)sysconf(_SC_CLK_TCK);
 	struct stat_line line;
 	pid_t pid;
 
+	ret->tgid = event->tgid;
+	ret->start_ns = event->start_ns;
+	ret->exec_seq = event->exec_seq;
 	ret->exe[0] = '\0';
 	ret->nancestry = 0;
-	if (read_stat(tgid, &line) || line.start_ticks != start_ns / tick_ns)
+	if (read_stat((pid_t)event->tgid, &line) || line.start_ticks != event->start_ns / tick_ns)
 		return;
-	read_exe(tgid, ret->exe, sizeof(ret->exe));
+	read_exe((pid_t)event->tgid, ret->exe, sizeof(ret->exe));
 	for (pid = line.parent; pid > 0 && ret->nancestry < SUBJECT_MAX_ANCESTRY;
 	     pid = line.parent) {
 		size_t i = ret->nancestry;

@@ -9,14 +9,16 @@
 #define SUBJECT_MAX_ANCESTRY 16
 
 struct subject {
+	__u32 tgid; /* of whom: with its start, one process; with its execs, one program */
+	__u64 start_ns, exec_seq;
 	char exe[PATH_MAX];
 	char comms[SUBJECT_MAX_ANCESTRY][16];
 	struct event_process ancestry[SUBJECT_MAX_ANCESTRY];
 	size_t nancestry;
 };
 
-/* Fills exe ("" when gone) and ancestry of the process that started at start_ns; nothing when the
- * pid is another process's by now. */
-void subject_read(pid_t tgid, __u64 start_ns, struct subject *ret);
+/* Fills exe ("" when gone) and ancestry of the event's process; nothing of another one that has its
+ * number by now. */
+void subject_read(const struct bh_event *event, struct subject *ret);
 
 #endif

@@ -6,12 +6,15 @@
 #include <errno.h>
 #include <string.h>
 #include "base/cleanup.h"
+#include "compart/policies.h"
 
 /* Between two labellings: each freezes every live subtree for a moment. */
 #define SETTLE_US 100000ull
 /* The kernel raises `ask` at a move into a subtree and says nothing: so it is looked at. */
 #define ASK_US 1000000ull
 #define TICK_US 5000000ull
+/* Looks at `ask` that found it up in vain. */
+#define SETTLE_PATIENCE 30
 /* Between two renewals of one compartment's view: doubled when it did not help, as when the
  * filesystem is mounted nowhere that members see. */
 #define RENEW_US 1000000ull
@@ -43,13 +46,18 @@ void upkeep_moved(struct daemon *d)
 
 static int on_settle(sd_event_source *source _unused_, uint64_t usec _unused_, void *data)
 {
+	static unsigned int failed; /* in a row */
 	struct daemon *d = data;
 	struct error error = {0};
+	int r = kern_ask_read(d->kern) ? compartments_settle(d->kern, &error) : 0;
 
-	if (kern_ask_read(d->kern) && compartments_settle(d->kern, &error))
-		log_warning("threads of a moved task are not labelled yet, the cgroup is asked "
-			    "meanwhile: %s",
-			    error.text);
+	/* A unit that starts settles by itself; one that takes long is worth a line. */
+	failed = r < 0 ? failed + 1 : 0;
+	if (failed == SETTLE_PATIENCE)
+		log_warning(
+			"threads of a moved task are not labelled, the cgroup is asked meanwhile "
+			"at a higher price: %s",
+			error.text);
 	arm(d->settle_timer, ASK_US);
 	return 0;
 }
@@ -63,24 +71,47 @@ void upkeep_renew(struct daemon *d, struct entry *entry)
 		arm(d->renew_timer, 0);
 }
 
+/* A view is renewed with the text that is in force: a file that was edited is for the operator to
+ * reload. */
+static bool is_edited(const struct compartment *c)
+{
+	struct policy_options options = {
+		.vars = (const char *const *)c->vars,
+		.include_dir = *c->include_dir ? c->include_dir : policies_dir(),
+	};
+	struct policy *now = NULL;
+	bool edited;
+
+	if (!c->loaded || policy_load(c->policy, &options, &now, NULL))
+		return true;
+	edited = memcmp(now->digest, c->loaded->digest, sizeof(now->digest)) != 0;
+	policy_free(now);
+	return edited;
+}
+
+/* Asked again soon after the last time means that it did not help. */
+static uint64_t next_wait(const struct entry *entry)
+{
+	uint64_t since = now_us() - entry->renew_us, twice = entry->renew_wait_us * 2;
+
+	if (!entry->renew_wait_us || since > twice + RENEW_US)
+		return RENEW_US;
+	return twice < RENEW_MAX_US ? twice : RENEW_MAX_US;
+}
+
 static void renew(struct daemon *d, struct entry *entry)
 {
 	struct compartment *c = entry->record;
 	struct error error = {0};
-	int r;
 
 	entry->renew = false;
-	/* Asked again soon after the last time: that one did not help. */
-	entry->renew_wait_us = now_us() - entry->renew_us < 2 * entry->renew_wait_us + RENEW_US
-				       ? entry->renew_wait_us * 2
-				       : RENEW_US;
-	if (entry->renew_wait_us < RENEW_US)
-		entry->renew_wait_us = RENEW_US;
-	if (entry->renew_wait_us > RENEW_MAX_US)
-		entry->renew_wait_us = RENEW_MAX_US;
+	entry->renew_wait_us = next_wait(entry);
 	entry->renew_us = now_us();
-	r = registry_reload(d, c, &error);
-	if (r)
+	if (is_edited(c))
+		log_warning("compartment %s: its view of mounts is out of date, files there are "
+			    "refused; its policy was edited, so renew both by: bulkhead reload %u",
+			    c->name, c->id);
+	else if (registry_reload(d, c, &error) < 0)
 		log_warning("compartment %s: its view of mounts is not renewed, files there stay "
 			    "refused: %s",
 			    c->name, error.text);
@@ -109,23 +140,34 @@ static int on_renew(sd_event_source *source _unused_, uint64_t usec _unused_, vo
 	return 0;
 }
 
-/* Numbers handed out before the last tick have come by now: the ring was read since. */
+/* The kernel's count is the truth: what it lost before the first event that came is said here. */
+static void reconcile(struct daemon *d, __u32 id, const struct bh_tally *tally)
+{
+	struct entry *entry = &d->entries[id];
+	__u64 kernel = tally->lost - entry->lost_before, ours = loss_total(d->loss, id);
+
+	if (kernel == ours)
+		return;
+	if (kernel > ours)
+		stream_lost(d, id, kernel - ours);
+	else
+		log_warning("compartment %s: %llu events did not come, the kernel lost %llu",
+			    entry->record->name, (unsigned long long)ours,
+			    (unsigned long long)kernel);
+	entry->lost_before = tally->lost - ours;
+}
+
+/* Numbers handed out before the last tick have come by now, as the ring was emptied since. */
 static void settle_losses(struct daemon *d, __u32 id)
 {
 	struct entry *entry = &d->entries[id];
 	struct bh_tally tally;
-	__u64 kernel;
 
 	if (!entry->record || kern_tally(d->kern, id, &tally))
 		return;
 	stream_lost(d, id, loss_settle(d->loss, id, entry->settled_seq));
-	kernel = tally.lost - entry->lost_before;
-	if (tally.seq == entry->settled_seq && loss_total(d->loss, id) != kernel) {
-		log_warning("compartment %s: %llu events did not come, the kernel lost %llu",
-			    entry->record->name, (unsigned long long)loss_total(d->loss, id),
-			    (unsigned long long)kernel);
-		entry->lost_before = tally.lost - loss_total(d->loss, id);
-	}
+	if (tally.seq == entry->settled_seq)
+		reconcile(d, id, &tally);
 	entry->settled_seq = tally.seq;
 }
 
@@ -136,8 +178,9 @@ static int on_tick(sd_event_source *source _unused_, uint64_t usec _unused_, voi
 	int r;
 
 	stream_drain(d);
-	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++)
+	for (__u32 id = 1; d->emptied && id < BH_MAX_COMPARTMENTS; id++)
 		settle_losses(d, id);
+	d->emptied = false;
 	r = compartments_sweep(d->kern, &error);
 	if (r < 0)
 		log_warning("compartments that ended are not swept: %s", error.text);
