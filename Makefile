@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# make [all|check|soak|lint|demo|lab|install|clean]   V=1 shows commands, SAN=1 builds with ASan and
+# make [all|check|soak|bench|lint|demo|lab|install|clean]   V=1 shows commands, SAN=1 builds with ASan and
 # UBSan, BUILD=DIR builds elsewhere.
 
 BUILD   ?= build
@@ -34,7 +34,7 @@ LIB_OBJ := $(call objects,$(LAYERS:%=user/%/*.c))
 PROGS   := $(BUILD)/bin/bulkhead $(BUILD)/bin/bulkheadd
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 
-.PHONY: all check soak lint demo lab install clean unit tests
+.PHONY: all bench check soak lint demo lab install clean unit tests
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -95,6 +95,10 @@ demo:
 	$(Q)scripts/demo
 lab:
 	$(Q)scripts/lab --shell
+
+bench: $(BUILD)/tests/bench/open
+	$(Q)for k in 6.1 6.12 7.2; do echo "== $$k"; \
+		scripts/lab --kernel $$k --icount --add $< -- ./open || exit; done
 
 install: all
 	install -D -t $(DESTDIR)$(PREFIX)/sbin $(PROGS)
