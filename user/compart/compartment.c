@@ -91,6 +91,10 @@ static int reap(struct kern *kern, __u32 id, const struct bh_compartment *entry)
 {
 	ssize_t labelled = count_labelled(kern, id);
 
+	/* Twice: the pass goes up by process id, and a child whose id wrapped around below it may
+	 * outlive a parent that ends above it. */
+	if (!labelled)
+		labelled = count_labelled(kern, id);
 	if (labelled)
 		return labelled < 0 ? (int)labelled : 0;
 	/* The entry goes first: a generation that is gone refuses, and nobody refers to it now. */
@@ -278,6 +282,8 @@ static int sweep_enforced(struct kern *kern, const struct compartment *c, struct
 		return 0;
 	/* Tasks that were moved out in time live on under the policy. */
 	labelled = count_labelled(kern, c->id);
+	if (!labelled)
+		labelled = count_labelled(kern, c->id);
 	if (labelled)
 		return labelled < 0 ? (int)labelled : 0;
 	return compartment_release(kern, c->id, c->cgroup_id, error);

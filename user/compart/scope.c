@@ -259,7 +259,9 @@ static int job_wait(sd_bus *bus, struct job *job, uint64_t deadline_ms, struct e
 	return 0;
 }
 
-static int append_properties(sd_bus_message *call, const struct family *family)
+/* The process alone: the manager refuses a list of which one has ended since. Its descendants come
+ * by hand. */
+static int append_properties(sd_bus_message *call, pid_t pid)
 {
 	int r = sd_bus_message_open_container(call, 'a', "(sv)");
 
@@ -268,21 +270,12 @@ static int append_properties(sd_bus_message *call, const struct family *family)
 					  "Compartment of bulkhead", "CollectMode", "s",
 					  "inactive-or-failed");
 	if (r >= 0)
-		r = sd_bus_message_open_container(call, 'r', "sv");
-	if (r >= 0)
-		r = sd_bus_message_append(call, "s", "PIDs");
-	if (r >= 0)
-		r = sd_bus_message_open_container(call, 'v', "au");
-	if (r >= 0)
-		r = sd_bus_message_append_array(call, 'u', family->pids,
-						family->n * sizeof(*family->pids));
-	for (int i = 0; r >= 0 && i < 3; i++)
-		r = sd_bus_message_close_container(call);
-	return r;
+		r = sd_bus_message_append(call, "(sv)", "PIDs", "au", 1, (uint32_t)pid);
+	return r < 0 ? r : sd_bus_message_close_container(call);
 }
 
-static int start_scope(sd_bus *bus, const char *scope, const struct family *family,
-		       sd_bus_message **ret, struct error *error)
+static int start_scope(sd_bus *bus, const char *scope, pid_t pid, sd_bus_message **ret,
+		       struct error *error)
 {
 	_cleanup_(sd_bus_error_free) sd_bus_error bus_error = SD_BUS_ERROR_NULL;
 	_cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
@@ -292,7 +285,7 @@ static int start_scope(sd_bus *bus, const char *scope, const struct family *fami
 	if (r >= 0)
 		r = sd_bus_message_append(call, "ss", scope, "fail");
 	if (r >= 0)
-		r = append_properties(call, family);
+		r = append_properties(call, pid);
 	if (r >= 0)
 		r = sd_bus_message_append(call, "a(sa(sv))", 0);
 	if (r >= 0)
@@ -303,8 +296,8 @@ static int start_scope(sd_bus *bus, const char *scope, const struct family *fami
 			 bus_error.message ? bus_error.message : strerror(-r));
 }
 
-static int make_scope(sd_bus *bus, const char *scope, const struct family *family,
-		      uint64_t deadline_ms, char **ret_cgroup, struct error *error)
+static int make_scope(sd_bus *bus, const char *scope, pid_t pid, uint64_t deadline_ms,
+		      char **ret_cgroup, struct error *error)
 {
 	_cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
 	_cleanup_(sd_bus_slot_unrefp) sd_bus_slot *slot = NULL;
@@ -317,7 +310,7 @@ static int make_scope(sd_bus *bus, const char *scope, const struct family *famil
 	r = unit_bus_call(bus, UNIT_MANAGER, UNIT_DESTINATION ".Manager", "Subscribe", NULL, error,
 			  NULL);
 	if (!r)
-		r = start_scope(bus, scope, family, &reply, error);
+		r = start_scope(bus, scope, pid, &reply, error);
 	if (r)
 		return r;
 	r = sd_bus_message_read(reply, "o", &job.path);
@@ -347,8 +340,8 @@ static void cgroup_name(const char *name, pid_t pid, const char *format, char *b
 #define OWN_NAME "%s-%d"
 _Static_assert(sizeof(SCOPE_NAME) + BH_NAME_SIZE + 16 < UNIT_NAME_SIZE, "names of scopes");
 
-static int scope_cgroup(pid_t pid, const struct family *family, const char *name,
-			uint64_t deadline_ms, char **ret, struct error *error)
+static int scope_cgroup(pid_t pid, const char *name, uint64_t deadline_ms, char **ret,
+			struct error *error)
 {
 	_cleanup_(sd_bus_unrefp) sd_bus *bus = NULL;
 	char unit[UNIT_NAME_SIZE];
@@ -356,7 +349,7 @@ static int scope_cgroup(pid_t pid, const struct family *family, const char *name
 
 	if (!r) {
 		cgroup_name(name, pid, SCOPE_NAME, unit, sizeof(unit));
-		return make_scope(bus, unit, family, deadline_ms, ret, error);
+		return make_scope(bus, unit, pid, deadline_ms, ret, error);
 	}
 	if (r != -EOPNOTSUPP)
 		return r;
@@ -378,7 +371,7 @@ int unit_scope(pid_t pid, pid_t caller, const char *name, char **ret_cgroup, str
 		return error_set(error, -r, "process %d: %s", (int)pid, strerror(-r));
 	r = check_family(&family, pid, caller, error);
 	if (!r)
-		r = scope_cgroup(pid, &family, name, deadline_ms, &cgroup, error);
+		r = scope_cgroup(pid, name, deadline_ms, &cgroup, error);
 	if (!r)
 		r = move_all(pid, cgroup, deadline_ms, error);
 	if (r)

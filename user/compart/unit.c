@@ -134,10 +134,7 @@ int unit_control_group(sd_bus *bus, const char *unit, const char *interface, cha
 	if (r)
 		return r;
 	if (!*group)
-		return error_set(error, ESRCH,
-				 "%s is not running: start it, or bind it so that it starts inside "
-				 "(attach --unit with --bind)",
-				 unit);
+		return error_set(error, ESRCH, "%s is not running: start it first", unit);
 	if (asprintf(&path, "%s%s", cgroup_root(), group) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	*ret_cgroup = path;
