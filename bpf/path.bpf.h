@@ -258,7 +258,8 @@ static __noinline __attribute__((unused)) struct bh_slot *bh_look(const struct b
 	w.slot = slot;
 	bh_place_start(s, slot, dentry);
 	bpf_loop(BH_WALK_TRIES, bh_walk_try, &w, 0);
-	if (slot->fault && !slot->reason)
+	/* Nameless objects are their own roots: a walk finds no place, and none is needed. */
+	if (slot->fault && !slot->reason && slot->class != BH_SB_PIPE)
 		slot->reason = slot->fault;
 	slot->cursor = slot->pos;
 	if (!slot->reason && slot->class == BH_SB_PROC)
