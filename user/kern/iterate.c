@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -64,7 +65,8 @@ int kern_iterate(int prog_fd, pid_t tgid, void **ret, size_t *ret_size)
 static int ask_tasks(struct kern *kern, const struct kern_tasks_query *query, void **ret,
 		     size_t *ret_size)
 {
-	_cleanup_close_ int lock = open(QUERY_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	_cleanup_close_ int lock =
+		open(QUERY_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	__u32 key = 0;
 
 	/* Held for one pass over the tasks; whoever holds it does nothing else meanwhile. */
@@ -85,7 +87,8 @@ int kern_tasks(struct kern *kern, const struct kern_tasks_query *query, struct k
 	int r = ask_tasks(kern, query, &answer, &size);
 
 	if (r < 0)
-		return error_set(error, -r, "cannot iterate over the host's tasks: %s", strerror(-r));
+		return error_set(error, -r, "cannot iterate over the host's tasks: %s",
+				 strerror(-r));
 	*ret = answer;
 	*ret_n = size / sizeof(**ret);
 	return 0;
@@ -105,8 +108,8 @@ static enum bh_sb_class class_of(const char *type)
 		const char *type;
 		enum bh_sb_class class;
 	} classes[] = {
-		{"proc", BH_SB_PROC},	   {"cgroup2", BH_SB_CGROUP}, {"cgroup", BH_SB_CGROUP},
-		{"bpf", BH_SB_BPF},	   {"pipefs", BH_SB_PIPE},
+		{"proc", BH_SB_PROC}, {"cgroup2", BH_SB_CGROUP}, {"cgroup", BH_SB_CGROUP},
+		{"bpf", BH_SB_BPF},   {"pipefs", BH_SB_PIPE},	 {"pidfs", BH_SB_PIPE},
 	};
 
 	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
@@ -167,7 +170,8 @@ int kern_superblocks(struct kern *kern, const int *fds, size_t n, struct bh_supe
 	if (r == 0)
 		r = learn_answers(kern, answer, size / sizeof(struct file_answer), fds, n, ret);
 	if (r == -E2BIG)
-		return error_set(error, ENOSPC, "more than %u filesystems: the kernel's table is full",
+		return error_set(error, ENOSPC,
+				 "more than %u filesystems: the kernel's table is full",
 				 BH_MAX_SUPERBLOCKS);
 	if (r < 0)
 		return error_set(error, -r, "cannot learn the superblocks behind descriptors: %s",
@@ -175,15 +179,21 @@ int kern_superblocks(struct kern *kern, const int *fds, size_t n, struct bh_supe
 	return 0;
 }
 
+/* Since 6.9 pidfd_open(2) opens a file of a filesystem that no mount table lists; what a pidfd is
+ * used for is judged as what it does (task_kill, ptrace_access_check). Before, it opens none. */
 int kern_superblocks_fixed(struct kern *kern, struct error *error)
 {
-	_cleanup_close_ int read_end = -1, write_end = -1;
-	struct bh_superblock sb;
+	_cleanup_close_ int read_end = -1, write_end = -1, pidfd = -1;
+	struct bh_superblock sb[2];
 	int fds[2];
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return error_set(error, errno, "cannot make a pipe: %s", strerror(errno));
 	read_end = fds[0];
 	write_end = fds[1];
-	return kern_superblocks(kern, &read_end, 1, &sb, error);
+	pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	if (pidfd < 0)
+		return error_set(error, errno, "cannot open a pidfd: %s", strerror(errno));
+	fds[1] = pidfd;
+	return kern_superblocks(kern, fds, 2, sb, error);
 }
