@@ -211,21 +211,23 @@ struct cell *cell_new(struct kern *kern, const struct cell_options *options)
 	return cell;
 }
 
-struct cell *cell_adopt(struct kern *kern, __u32 id, const char *cgroup)
+struct cell *cell_adopt(struct kern *kern, __u32 id, const char *cgroup, const char *name)
 {
+	char beside[64];
 	struct cell *cell = calloc(1, sizeof(*cell));
 	struct error error = {};
 
 	if (!cell)
 		return NULL;
+	snprintf(beside, sizeof(beside), "%s-out", name);
 	cell->kern = kern;
 	cell->id = id;
 	cell->cgroup = strdup(cgroup);
 	cell->beside_fd = -1;
 	cell->cgroup_fd = open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (kern_cgroup_id(cgroup, &cell->cgroup_id) < 0 ||
-	    cgroup_own_create("test-adopted-out", &cell->beside, &error) < 0 ||
-	    (kern && kern_ring_open(kern, on_event, cell, &cell->ring) < 0)) {
+	    cgroup_own_create(beside, &cell->beside, &error) < 0 ||
+	    kern_ring_open(kern, on_event, cell, &cell->ring) < 0) {
 		complain(&error, "adopt", -errno);
 		cell_free(cell);
 		return NULL;
@@ -515,33 +517,51 @@ const char *outcome_text(int r)
 
 /* --- mutation --- */
 
-static bool link_lives(__u32 id)
+static int bpf(int command, union bpf_attr *attr)
 {
-	union bpf_attr attr = {.link_id = id};
-	int fd = syscall(SYS_bpf, BPF_LINK_GET_FD_BY_ID, &attr, sizeof(attr));
+	return syscall(SYS_bpf, command, attr, sizeof(*attr));
+}
 
-	if (fd >= 0)
-		close(fd);
+/* Number of the program behind a link's pin; 0 when there is none. */
+static __u32 program_of_pin(const char *hook)
+{
+	struct bpf_link_info info = {};
+	char path[256];
+	union bpf_attr attr = {.pathname = (unsigned long)path};
+	_cleanup_close_ int fd = -1;
+
+	snprintf(path, sizeof(path), KERN_PIN_DIR "/links/%s", hook);
+	fd = bpf(BPF_OBJ_GET, &attr);
+	attr = (union bpf_attr){
+		.info = {.bpf_fd = fd, .info_len = sizeof(info), .info = (unsigned long)&info}};
+	return fd >= 0 && bpf(BPF_OBJ_GET_INFO_BY_FD, &attr) == 0 ? info.prog_id : 0;
+}
+
+static bool program_lives(__u32 id)
+{
+	union bpf_attr attr = {.prog_id = id};
+	_cleanup_close_ int fd = bpf(BPF_PROG_GET_FD_BY_ID, &attr);
+
 	return fd >= 0;
 }
 
-/* Nobody holds links but their pins; the kernel drops them a moment after the last one is gone. */
-int harness_detach(struct kern *kern)
+/*
+ * Nobody holds links but their pins. The kernel takes the programs out of the hooks one after
+ * another, later, and frees each when nothing can run it any more: seconds under emulation.
+ */
+int harness_detach(struct kern *kern _unused_)
 {
 	__u32 ids[BH_HOOK_COUNT] = {};
-	enum kern_hook_state state;
 	unsigned int hook;
-	int r, ms;
+	int r, ms = 0;
 
 	for (hook = 1; hook < BH_HOOK_COUNT; hook++)
-		kern_hook_state(kern, hook, &state, &ids[hook]);
+		ids[hook] = program_of_pin(hook_name(hook));
 	r = nftw(KERN_PIN_DIR "/links", remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 	nftw(KERN_PIN_DIR "/egress", remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 	for (hook = 1; hook < BH_HOOK_COUNT; hook++)
-		for (ms = 0; ids[hook] && link_lives(ids[hook]) && ms < 5000; ms++)
+		for (; ids[hook] && program_lives(ids[hook]) && ms < 60000; ms++)
 			usleep(1000);
-	/* Its number goes before the program leaves the hook. */
-	usleep(500000);
 	detached = true;
-	return r;
+	return r < 0 || ms >= 60000 ? -EBUSY : 0;
 }

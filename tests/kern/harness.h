@@ -53,8 +53,9 @@ int fixture_make(void);
 
 /* NULL after a line on stderr. */
 struct cell *cell_new(struct kern *kern, const struct cell_options *options);
-/* Around a compartment that was attached by other means; the cgroups stay the caller's. */
-struct cell *cell_adopt(struct kern *kern, __u32 id, const char *cgroup);
+/* Around a compartment that was attached by other means; its cgroup stays the caller's. `name` is
+ * for the sibling cgroup. */
+struct cell *cell_adopt(struct kern *kern, __u32 id, const char *cgroup, const char *name);
 void cell_free(struct cell *cell);
 DEFINE_CLEANUP(struct cell *, cell_free)
 #define _cleanup_cell_ _cleanup_(cleanup_cell_free)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * probe [--deny ERRNO] [--before VERB...]... [--wait FD] VERB... [-- VERB...]...
+ * probe [--deny ERRNO[,ERRNO]...] [--before VERB...]... [--wait FD] VERB... [-- VERB...]...
  *
  * Makes attempts and prints one line each, "OUTCOME ERRNO VERB":
  *   ALLOWED  it went through
- *   DENIED   refused with the errno of --deny (a refusal of ours)
+ *   DENIED   refused with an errno of --deny (a refusal of ours)
  *   OTHER    refused with another errno
  *   BROKEN   could not be tried
  * --before VERB... ends with "--"; its attempt is made first and must be ALLOWED: what the process
@@ -20,7 +20,20 @@
 #include <string.h>
 #include <unistd.h>
 
-static int deny;
+static const char *deny = "";
+
+static int is_denial(int error)
+{
+	char *end = (char *)deny;
+
+	while (*end) {
+		if (strtol(end, &end, 10) == error)
+			return 1;
+		end += strcspn(end, ",");
+		end += *end == ',';
+	}
+	return 0;
+}
 
 static const char *outcome_of(int r)
 {
@@ -28,7 +41,7 @@ static const char *outcome_of(int r)
 		return "BROKEN";
 	if (r == 0)
 		return "ALLOWED";
-	return r == deny ? "DENIED" : "OTHER";
+	return is_denial(r) ? "DENIED" : "OTHER";
 }
 
 /* One write, no stdio: its buffers may want memory and devices that are not there. */
@@ -97,7 +110,7 @@ int main(int argc, char **argv)
 	while (argc > 1 && !strncmp(argv[0], "--", 2)) {
 		n = 1;
 		if (!strcmp(argv[0], "--deny")) {
-			deny = atoi(argv[1]);
+			deny = argv[1];
 		} else if (!strcmp(argv[0], "--wait")) {
 			if (hand_over(atoi(argv[1])) < 0)
 				return 1;

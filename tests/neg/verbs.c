@@ -248,6 +248,25 @@ VERB(mkdir)
 	return result(mkdir(argv[1], 0700));
 }
 
+/* Makes nothing that stays: for places that are not the fixture's. */
+VERB(mkdir_rmdir)
+{
+	int r = result(mkdir(argv[1], 0700));
+
+	if (r == 0)
+		rmdir(argv[1]);
+	return r;
+}
+
+VERB(create_unlink)
+{
+	int r = verb_create(argc, argv);
+
+	if (r == 0)
+		unlink(argv[1]);
+	return r;
+}
+
 VERB(mkfifo)
 {
 	return result(mknod(argv[1], S_IFIFO | 0600, 0));
@@ -343,9 +362,12 @@ static int make_memfd(const char *from, int *ret_fd)
 	return *ret_fd < 0 ? broken() : copy_to(*ret_fd, from);
 }
 
+/* A program that is there answers this verb and is well. */
+#define WELL ((char *)"unix-pair")
+
 VERB(exec_memfd)
 {
-	char *words[] = {argv[1], NULL};
+	char *words[] = {argv[1], WELL, NULL};
 	int fd, r = make_memfd(argv[1], &fd);
 
 	return r ? r : run(fd, "", words, AT_EMPTY_PATH);
@@ -354,7 +376,7 @@ VERB(exec_memfd)
 /* A copy is a new file: what may be run is a name, not its bytes. */
 VERB(exec_copy)
 {
-	char *words[] = {argv[2], NULL};
+	char *words[] = {argv[2], WELL, NULL};
 	int fd = open(argv[2], O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
 	int r = fd < 0 ? broken() : copy_to(fd, argv[1]);
 
@@ -628,6 +650,18 @@ VERB(unix_pair)
 	return result(read(ends[1], &byte, 1));
 }
 
+/* A pipe that is held, opened again by its descriptor: what /dev/stdout is to a shell. */
+VERB(pipe_reopen)
+{
+	char path[32];
+	int ends[2];
+
+	if (pipe(ends) < 0)
+		return broken();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", ends[1]);
+	return result_fd(open(path, O_WRONLY | O_CLOEXEC));
+}
+
 /* --- other processes --- */
 
 VERB(ptrace)
@@ -704,6 +738,14 @@ VERB(pidfd_kill)
 	if (pidfd < 0)
 		return broken();
 	return result(syscall(SYS_pidfd_send_signal, pidfd, number(argv[2]), NULL, 0));
+}
+
+/* pidfds of one's own: opened, polled, signalled through. */
+VERB(pidfd_self)
+{
+	int pidfd = syscall(SYS_pidfd_open, getpid(), 0);
+
+	return pidfd < 0 ? failed() : result(syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0));
 }
 
 /* A child of one's own is no outsider. */
@@ -824,7 +866,9 @@ VERB(mount_setattr)
 
 VERB(pivot_root)
 {
-	return result_past(syscall(SYS_pivot_root, argv[1], argv[1]), EINVAL);
+	int r = result_past(syscall(SYS_pivot_root, argv[1], argv[1]), EINVAL);
+
+	return r == EBUSY ? 0 : r;
 }
 
 VERB(chroot)
@@ -903,7 +947,7 @@ VERB(io_uring)
 
 VERB(userfaultfd)
 {
-	return result_fd(syscall(SYS_userfaultfd, O_CLOEXEC));
+	return result_fd(syscall(SYS_userfaultfd, O_CLOEXEC | (argc > 1 ? number(argv[1]) : 0)));
 }
 
 VERB(sethostname)
@@ -992,31 +1036,59 @@ VERB(fork)
 	return result(pid);
 }
 
-/* child VERB...: what a child of one's own makes of it, in a session of its own, twice removed. */
-VERB(child)
+/* What verb_run answers in a child, which may be gone without an answer. */
+static int answer_of(pid_t pid, int in)
 {
-	int ends[2], r = VERB_BROKEN + ECHILD;
+	int r;
+
+	if (pid < 0)
+		return failed();
+	if (read(in, &r, sizeof(r)) != sizeof(r))
+		r = VERB_BROKEN + ECHILD;
+	close(in);
+	waitpid(pid, NULL, 0);
+	return r;
+}
+
+static void answer(int out, int argc, char **argv)
+{
+	int r = verb_run(argc - 1, argv + 1);
+
+	_exit(write(out, &r, sizeof(r)) != sizeof(r));
+}
+
+/* forked VERB...: what a child makes of it. */
+VERB(forked)
+{
+	int ends[2];
 	pid_t pid;
 
 	if (pipe(ends) < 0)
 		return broken();
 	pid = fork();
-	if (pid < 0)
-		return failed();
+	if (pid == 0)
+		answer(ends[1], argc, argv);
+	close(ends[1]);
+	return answer_of(pid, ends[0]);
+}
+
+/* child VERB...: an orphan's answer, in a session of its own, twice removed. */
+VERB(child)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (pipe(ends) < 0)
+		return broken();
+	pid = fork();
 	if (pid == 0) {
 		setsid();
-		if (fork() == 0) {
-			r = verb_run(argc - 1, argv + 1);
-			_exit(write(ends[1], &r, sizeof(r)) != sizeof(r));
-		}
+		if (fork() == 0)
+			answer(ends[1], argc, argv);
 		_exit(0);
 	}
 	close(ends[1]);
-	if (read(ends[0], &r, sizeof(r)) != sizeof(r))
-		r = VERB_BROKEN + ECHILD;
-	close(ends[0]);
-	waitpid(pid, NULL, 0);
-	return r;
+	return answer_of(pid, ends[0]);
 }
 
 VERB(root)
@@ -1052,6 +1124,8 @@ const struct verb verbs[] = {
 	{"unlink", 1, verb_unlink, "FILE"},
 	{"rmdir", 1, verb_rmdir, "DIRECTORY"},
 	{"mkdir", 1, verb_mkdir, "DIRECTORY"},
+	{"mkdir-rmdir", 1, verb_mkdir_rmdir, "DIRECTORY"},
+	{"create-unlink", 1, verb_create_unlink, "FILE"},
 	{"mkfifo", 1, verb_mkfifo, "FILE"},
 	{"mknod-dev", 1, verb_mknod_dev, "FILE"},
 	{"symlink", 2, verb_symlink, "TARGET NEW"},
@@ -1084,6 +1158,7 @@ const struct verb verbs[] = {
 	{"unix-dgram-connect", 1, verb_unix_dgram_connect, "PATH|@NAME"},
 	{"unix-own", 1, verb_unix_own, "PATH|@NAME"},
 	{"unix-pair", 0, verb_unix_pair, ""},
+	{"pipe-reopen", 0, verb_pipe_reopen, ""},
 	{"ptrace", 1, verb_ptrace, "PID"},
 	{"vm-read", 1, verb_vm_read, "PID"},
 	{"vm-write", 1, verb_vm_write, "PID"},
@@ -1093,6 +1168,7 @@ const struct verb verbs[] = {
 	{"tgkill", 2, verb_tgkill, "PID SIGNAL"},
 	{"sigqueue", 2, verb_sigqueue, "PID SIGNAL"},
 	{"pidfd-kill", 2, verb_pidfd_kill, "PID SIGNAL"},
+	{"pidfd-self", 0, verb_pidfd_self, ""},
 	{"kill-child", 0, verb_kill_child, ""},
 	{"unshare", 1, verb_unshare, "FLAGS"},
 	{"clone-user", 0, verb_clone_user, ""},
@@ -1117,7 +1193,7 @@ const struct verb verbs[] = {
 	{"bpf-get", 1, verb_bpf_get, "PIN"},
 	{"perf", 0, verb_perf, ""},
 	{"io-uring", 0, verb_io_uring, ""},
-	{"userfaultfd", 0, verb_userfaultfd, ""},
+	{"userfaultfd", 0, verb_userfaultfd, "[FLAGS]"},
 	{"sethostname", 0, verb_sethostname, ""},
 	{"settime", 0, verb_settime, ""},
 	{"kexec", 0, verb_kexec, ""},
@@ -1132,6 +1208,7 @@ const struct verb verbs[] = {
 	{"iopl", 0, verb_iopl, ""},
 	{"realtime", 0, verb_nice, ""},
 	{"fork", 0, verb_fork, ""},
+	{"forked", 1, verb_forked, "VERB..."},
 	{"child", 1, verb_child, "VERB..."},
 	{"as", 2, verb_root, "UID VERB..."},
 	{},
