@@ -15,32 +15,32 @@
 #define AF_INET 2
 #define AF_INET6 10
 #define MSG_FASTOPEN 0x20000000 /* linux/socket.h */
-#define PROT_WRITE 0x2 /* asm-generic/mman-common.h */
+#define PROT_WRITE 0x2		/* asm-generic/mman-common.h */
 #define PROT_EXEC 0x4
 #define MAP_SHARED 0x01 /* linux/mman.h */
-#define FMODE_READ 0x1 /* linux/fs.h */
+#define FMODE_READ 0x1	/* linux/fs.h */
 #define FMODE_WRITE 0x2
 #define FMODE_BACKING 0x2000000 /* since 6.7 */
-#define FMODE_EXEC_FLAG 0x20 /* __FMODE_EXEC in f_flags */
-#define O_APPEND 02000 /* asm-generic/fcntl.h */
+#define FMODE_EXEC_FLAG 0x20	/* __FMODE_EXEC in f_flags */
+#define O_APPEND 02000		/* asm-generic/fcntl.h */
 #define O_TRUNC 01000
 #define O_TMPFILE_FLAG 020000000 /* __O_TMPFILE */
-#define S_IFMT 00170000 /* linux/stat.h */
+#define S_IFMT 00170000		 /* linux/stat.h */
 #define S_IFDIR 0040000
 #define RENAME_EXCHANGE 0x2 /* linux/fs.h */
 #define RENAME_WHITEOUT 0x4
 #define CLONE_INTO_CGROUP_FLAG 0x200000000ULL /* linux/sched.h */
-#define PTRACE_MODE_NOAUDIT 0x04 /* linux/ptrace.h */
-#define CAP_OPT_NOAUDIT 0x2 /* linux/security.h */
-#define CAP_DAC_READ_SEARCH 2 /* linux/capability.h */
+#define PTRACE_MODE_NOAUDIT 0x04	      /* linux/ptrace.h */
+#define CAP_OPT_NOAUDIT 0x2		      /* linux/security.h */
+#define CAP_DAC_READ_SEARCH 2		      /* linux/capability.h */
 
 /* A compile-time barrier that makes the verifier see `x` bounded by a mask after it: without it
  * clang proves the mask useless, drops it, and 6.1 then rejects the access. */
-#define BH_BOUND(x, mask)                                                                          \
-	({                                                                                         \
-		__u64 bound_ = (x);                                                                \
-		asm volatile("%0 &= %1" : "+r"(bound_) : "i"(mask));                               \
-		bound_;                                                                            \
+#define BH_BOUND(x, mask)                                            \
+	({                                                           \
+		__u64 bound_ = (x);                                  \
+		asm volatile("%0 &= %1" : "+r"(bound_) : "i"(mask)); \
+		bound_;                                              \
 	})
 
 #endif

@@ -55,15 +55,15 @@ static __always_inline int bh_egress_refuse(struct bpf_sock_addr *ctx, const str
 	return BH_CG_REFUSE;
 }
 
-#define BH_EGRESS(section, name, hook_, six)                                                       \
-	SEC(section) int name(struct bpf_sock_addr *ctx)                                           \
-	{                                                                                          \
-		struct bh_refusal r = BH_REFUSAL(hook_, BH_REASON_NETWORK);                        \
-		struct bh_subject s = {};                                                          \
-                                                                                                   \
-		if (!bh_egress_subject(&s))                                                        \
-			return BH_CG_ALLOW;                                                        \
-		return bh_egress_refuse(ctx, &s, &r, six);                                         \
+#define BH_EGRESS(section, name, hook_, six)                                \
+	SEC(section) int name(struct bpf_sock_addr *ctx)                    \
+	{                                                                   \
+		struct bh_refusal r = BH_REFUSAL(hook_, BH_REASON_NETWORK); \
+		struct bh_subject s = {};                                   \
+                                                                            \
+		if (!bh_egress_subject(&s))                                 \
+			return BH_CG_ALLOW;                                 \
+		return bh_egress_refuse(ctx, &s, &r, six);                  \
 	}
 
 BH_EGRESS("cgroup/connect4", bh_connect4, CONNECT4, false)

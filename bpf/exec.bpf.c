@@ -59,7 +59,7 @@ static __always_inline long bh_refuse_jit(const struct bh_subject *s, struct bh_
 /* Memory that will be executable: `file` NULL for nameless memory, `jit` when it can hold code
  * that no file holds. */
 static __always_inline long bh_judge_executable(const struct bh_subject *s, struct file *file,
-					       bool jit, struct bh_refusal *r)
+						bool jit, struct bh_refusal *r)
 {
 	if ((!file || jit) && !(s->flags & BH_LABEL_JIT))
 		return bh_refuse_jit(s, r);
@@ -90,6 +90,7 @@ int BPF_PROG(bh_file_mprotect, struct vm_area_struct *vma, unsigned long reqprot
 	if (!(prot & PROT_EXEC))
 		return ret;
 	BH_ENTER(s, FILE_MPROTECT, ret);
-	/* anon_vma: pages of a private mapping were written, so they are not the file's any more. */
+	/* anon_vma: pages of a private mapping were written, so they are not the file's any more.
+	 */
 	return bh_judge_executable(&s, vma->vm_file, prot & PROT_WRITE || vma->anon_vma, &r);
 }

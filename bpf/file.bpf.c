@@ -2,10 +2,9 @@
 /*
  * Files: opening and every change of names, content and attributes.
  *
- *   file_open                     read, write, append, create (O_TMPFILE), exec|interp (opened to run)
- *   path_mknod mkdir symlink      create
- *   path_unlink rmdir             delete
- *   path_link path_rename         create and delete at both ends, and no right gained by a new name
+ *   file_open                     read, write, append, create (O_TMPFILE), exec|interp (opened to
+ * run) path_mknod mkdir symlink      create path_unlink rmdir             delete path_link
+ * path_rename         create and delete at both ends, and no right gained by a new name
  *   path_truncate file_truncate   write (6.1 has path_truncate alone, for ftruncate too)
  *   path_chmod path_chown         attributes
  *   sb_free_security              forgets a superblock before its address can be used again
@@ -36,7 +35,8 @@ int BPF_PROG(bh_file_open, struct file *file, int ret)
 	if (file->f_mode & FMODE_BACKING)
 		return 0;
 	r.perms = bh_open_perms(file);
-	/* Opened to run: a program, a script's or an ELF interpreter; which one bprm_check judges. */
+	/* Opened to run: a program, a script's or an ELF interpreter; which one bprm_check judges.
+	 */
 	if (file->f_flags & FMODE_EXEC_FLAG) {
 		r.perms = BH_PERM_EXEC;
 		r.any = BH_PERM_INTERP;

@@ -3,10 +3,9 @@
  * The rest of the kernel's surface: what no compartment may do in this version.
  *
  *   capable                   all capabilities but the policy's; also the backstop for what has no
- *                             hook of its own (setns, unshare, open_tree, fsopen, mount_setattr, ...)
- *   bpf userns_create sb_mount move_mount perf_event_open
- *   inode_init_security_anon  io_uring and userfaultfd, by the name of their anonymous inode: the
- *                             one hook that all kernels have for them
+ *                             hook of its own (setns, unshare, open_tree, fsopen, mount_setattr,
+ * ...) bpf userns_create sb_mount move_mount perf_event_open inode_init_security_anon  io_uring and
+ * userfaultfd, by the name of their anonymous inode: the one hook that all kernels have for them
  *   iter/task_file            user space's question: which superblock is behind a descriptor
  */
 #include "verdict.bpf.h"
@@ -50,8 +49,8 @@ int BPF_PROG(bh_perf_event)
 	return BH_CLOSED(s, PERF_EVENT, 0);
 }
 
-/* CAP_DAC_READ_SEARCH is asked before every use of CAP_DAC_OVERRIDE, and code that asks with NOAUDIT
- * only wants to know: refused, counted, not reported. */
+/* CAP_DAC_READ_SEARCH is asked before every use of CAP_DAC_OVERRIDE, and code that asks with
+ * NOAUDIT only wants to know: refused, counted, not reported. */
 SEC("lsm/capable")
 int BPF_PROG(bh_capable, const struct cred *cred, struct user_namespace *ns, int cap,
 	     unsigned int opts, int ret)

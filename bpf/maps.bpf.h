@@ -24,12 +24,13 @@ struct bh_step {
 	__u32 seq;
 };
 
-/* Two names of one file: a link, a rename. What the old name allows is kept beside the new one's. */
+/* Two names of one file: a link, a rename. What the old name allows is kept beside the new one's.
+ */
 struct bh_pair {
 	__u32 old_allow, old_state;
 	__u32 old_perms, new_perms;
 	__u32 both_ways; /* RENAME_EXCHANGE: each name gets the other's file */
-	__u32 dir; /* everything below comes along: the states must be equal */
+	__u32 dir;	 /* everything below comes along: the states must be equal */
 };
 
 /*
@@ -47,7 +48,7 @@ struct bh_slot {
 	__u32 reason, allow, quiet;
 	__u32 state; /* of the automaton: equal states have equal rights for everything below */
 	__u32 sbid, class;
-	__u32 self; /* struct bh_start */
+	__u32 self;   /* struct bh_start */
 	__u32 cursor; /* of the matcher in path */
 	struct bh_pair pair;
 	struct bh_step steps[BH_MAX_DEPTH];

@@ -246,7 +246,8 @@ static __always_inline void bh_place_class(struct bh_slot *slot)
 		slot->allow = BH_PERM_READ | BH_PERM_WRITE | BH_PERM_APPEND | BH_PERM_IOCTL;
 }
 
-/* The place of `dentry` and its verdict masks, in a slot that the caller releases. NULL: none free. */
+/* The place of `dentry` and its verdict masks, in a slot that the caller releases. NULL: none free.
+ */
 static __noinline __attribute__((unused)) struct bh_slot *bh_look(const struct bh_subject *s,
 								  struct dentry *dentry)
 {
@@ -303,8 +304,8 @@ bh_refuse_place(const struct bh_subject *s, struct bh_refusal *r, struct bh_slot
 }
 
 /* The whole of most file hooks. */
-static __noinline __attribute__((unused)) long
-bh_judge(const struct bh_subject *s, struct dentry *dentry, struct bh_refusal *r)
+static __noinline __attribute__((unused)) long bh_judge(const struct bh_subject *s,
+							struct dentry *dentry, struct bh_refusal *r)
 {
 	struct bh_slot *slot = bh_look(s, dentry);
 	long ret = 0;
@@ -315,11 +316,11 @@ bh_judge(const struct bh_subject *s, struct dentry *dentry, struct bh_refusal *r
 	return ret;
 }
 
-#define BH_JUDGE(s, hook_, dentry, perms_)                                                         \
-	({                                                                                         \
-		struct bh_refusal judge_ = BH_REFUSAL(hook_, BH_REASON_NO_RULE);                   \
-		judge_.perms = (perms_);                                                           \
-		bh_judge(&s, dentry, &judge_);                                                     \
+#define BH_JUDGE(s, hook_, dentry, perms_)                                       \
+	({                                                                       \
+		struct bh_refusal judge_ = BH_REFUSAL(hook_, BH_REASON_NO_RULE); \
+		judge_.perms = (perms_);                                         \
+		bh_judge(&s, dentry, &judge_);                                   \
 	})
 
 #endif

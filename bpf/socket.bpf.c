@@ -77,7 +77,7 @@ static __always_inline void bh_object_inet(struct bh_refusal *r, struct bh_slot 
 }
 
 static __noinline long bh_refuse_inet(const struct bh_subject *s, struct bh_refusal *r,
-				     struct socket *sock, const void *address)
+				      struct socket *sock, const void *address)
 {
 	struct bh_slot *slot = bh_slot_claim();
 	long ret;

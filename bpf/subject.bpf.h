@@ -104,7 +104,8 @@ static __always_inline int bh_subject_unsure(struct bh_subject *s, __u32 reason)
 	return BH_SUBJECT_UNSURE;
 }
 
-static __always_inline void bh_subject_from_label(struct bh_subject *s, const struct bh_label *label)
+static __always_inline void bh_subject_from_label(struct bh_subject *s,
+						  const struct bh_label *label)
 {
 	s->member = label->member;
 	s->flags = label->flags;
@@ -144,7 +145,8 @@ static __noinline int bh_subject_find(struct bh_subject *s, struct task_struct *
 		s->compartment = label->compartment;
 		bh_subject_from_label(s, label);
 	} else {
-		/* No label while storage exists: another program's storage, or on 6.1 a busy one. */
+		/* No label while storage exists: another program's storage, or on 6.1 a busy one.
+		 */
 		if (label && !(label->flags & BH_LABEL_ASK) && !bh_ask)
 			return BH_SUBJECT_NONE;
 		kind = bh_subject_ask(s, task, label);
@@ -186,8 +188,8 @@ static __always_inline int bh_subject_current(struct bh_subject *s)
 	return BH_SUBJECT_SOME;
 }
 
-/* Does `task` bear the label of this compartment, as a peer? PENDING tasks are the service manager's
- * own code: whoever could write into one before its exec would leave the policy. */
+/* Does `task` bear the label of this compartment, as a peer? PENDING tasks are the service
+ * manager's own code: whoever could write into one before its exec would leave the policy. */
 static __always_inline bool bh_task_is_peer(const struct bh_subject *s, struct task_struct *task)
 {
 	struct bh_label *label = bpf_task_storage_get(&bh_labels, task, 0, 0);

@@ -83,7 +83,8 @@ static long bh_standing_level(__u32 i, struct bh_standing *st)
 		st->flags = entry->flags;
 		return 1;
 	}
-	/* cgroup.self is the css whose parent's container is the parent cgroup; self comes first. */
+	/* cgroup.self is the css whose parent's container is the parent cgroup; self comes first.
+	 */
 	st->cgroup = (void *)BPF_CORE_READ(cgroup, self.parent);
 	return 0;
 }

@@ -8,7 +8,7 @@
 
 #include "subject.bpf.h"
 
-#define BH_HOOK_FACTS_(name, text, err, plane)                                                     \
+#define BH_HOOK_FACTS_(name, text, err, plane) \
 	BH_ERRNO_##name = (err), BH_PLANE_OF_##name = BH_PLANE_##plane,
 enum { BH_HOOKS(BH_HOOK_FACTS_) };
 
@@ -18,16 +18,16 @@ struct bh_refusal {
 	__u16 error;
 	__u8 plane, bits;
 	__u32 perms; /* all of these are asked for */
-	__u32 any; /* or one of these is enough; 0: no */
+	__u32 any;   /* or one of these is enough; 0: no */
 	__u32 kind;
 	__u32 object[5];
 	__u32 tail;
 };
 
-#define BH_REFUSAL(hook_, reason_)                                                                 \
-	{                                                                                          \
-		.hook = BH_HOOK_##hook_, .reason = (reason_), .error = BH_ERRNO_##hook_,           \
-		.plane = BH_PLANE_OF_##hook_,                                                      \
+#define BH_REFUSAL(hook_, reason_)                                                       \
+	{                                                                                \
+		.hook = BH_HOOK_##hook_, .reason = (reason_), .error = BH_ERRNO_##hook_, \
+		.plane = BH_PLANE_OF_##hook_,                                            \
 	}
 
 /* -error, in a shape whose range every verifier sees: since 6.8 a hook's value must lie in
@@ -113,8 +113,8 @@ static __always_inline int bh_report(const struct bh_subject *s, const struct bh
 }
 
 /* Counts and reports; the answer is the hook's return value: -errno, or 0 in audit mode. */
-static __noinline __attribute__((unused)) long bh_refuse(const struct bh_subject *s, struct bh_refusal *r,
-				struct bh_slot *slot)
+static __noinline __attribute__((unused)) long bh_refuse(const struct bh_subject *s,
+							 struct bh_refusal *r, struct bh_slot *slot)
 {
 	struct bh_slot *own = NULL;
 	struct bh_tally *tally;
@@ -150,7 +150,7 @@ static __noinline __attribute__((unused)) long bh_refuse(const struct bh_subject
 }
 
 static __always_inline long bh_refuse_number(const struct bh_subject *s, struct bh_refusal *r,
-					    __u32 number)
+					     __u32 number)
 {
 	r->kind = BH_OBJECT_NUMBER;
 	r->object[0] = number;
@@ -161,26 +161,26 @@ static __always_inline long bh_refuse_number(const struct bh_subject *s, struct 
  * The head of every hook: keep an earlier refusal, find the subject, leave outsiders, refuse who
  * cannot be told. Leaves `s` filled for the hook's own decision.
  */
-#define BH_ENTER(s, hook_, earlier)                                                                \
-	struct bh_subject s = {};                                                                  \
-                                                                                                   \
-	if (earlier)                                                                               \
-		return earlier;                                                                    \
-	switch (bh_subject_current(&s)) {                                                          \
-	case BH_SUBJECT_NONE:                                                                      \
-		return 0;                                                                          \
-	case BH_SUBJECT_UNSURE: {                                                                  \
-		struct bh_refusal unsure_ = BH_REFUSAL(hook_, s.reason);                           \
-                                                                                                   \
-		return bh_refuse(&s, &unsure_, NULL);                                              \
-	}                                                                                          \
+#define BH_ENTER(s, hook_, earlier)                                      \
+	struct bh_subject s = {};                                        \
+                                                                         \
+	if (earlier)                                                     \
+		return earlier;                                          \
+	switch (bh_subject_current(&s)) {                                \
+	case BH_SUBJECT_NONE:                                            \
+		return 0;                                                \
+	case BH_SUBJECT_UNSURE: {                                        \
+		struct bh_refusal unsure_ = BH_REFUSAL(hook_, s.reason); \
+                                                                         \
+		return bh_refuse(&s, &unsure_, NULL);                    \
+	}                                                                \
 	}
 
 /* A whole hook of what no compartment may do. */
-#define BH_CLOSED(s, hook_, number)                                                                \
-	({                                                                                         \
-		struct bh_refusal closed_ = BH_REFUSAL(hook_, BH_REASON_CLOSED);                   \
-		bh_refuse_number(&s, &closed_, number);                                            \
+#define BH_CLOSED(s, hook_, number)                                              \
+	({                                                                       \
+		struct bh_refusal closed_ = BH_REFUSAL(hook_, BH_REASON_CLOSED); \
+		bh_refuse_number(&s, &closed_, number);                          \
 	})
 
 #endif

@@ -17,19 +17,19 @@
 #define BH_ABI 1
 
 /* Rights. A verdict mask holds one bit each. */
-#define BH_PERMS(X)                                                                                \
-	X(READ, "read", 0)                                                                         \
-	X(WRITE, "write", 1)                                                                       \
-	X(APPEND, "append", 2)                                                                     \
-	X(CREATE, "create", 3)                                                                     \
-	X(DELETE, "delete", 4)                                                                     \
-	X(EXEC, "exec", 5)                                                                         \
-	X(INTERP, "interp", 6)                                                                     \
-	X(MAP_EXEC, "map-exec", 7)                                                                 \
-	X(ATTRIBUTES, "attributes", 8)                                                             \
-	X(LINK, "link", 9)                                                                         \
-	X(IOCTL, "ioctl", 10)                                                                      \
-	X(CONNECT, "connect", 11)                                                                  \
+#define BH_PERMS(X)                    \
+	X(READ, "read", 0)             \
+	X(WRITE, "write", 1)           \
+	X(APPEND, "append", 2)         \
+	X(CREATE, "create", 3)         \
+	X(DELETE, "delete", 4)         \
+	X(EXEC, "exec", 5)             \
+	X(INTERP, "interp", 6)         \
+	X(MAP_EXEC, "map-exec", 7)     \
+	X(ATTRIBUTES, "attributes", 8) \
+	X(LINK, "link", 9)             \
+	X(IOCTL, "ioctl", 10)          \
+	X(CONNECT, "connect", 11)      \
 	X(JIT, "jit", 12)
 
 #define BH_PERM_ENUM_(name, text, bit) BH_PERM_##name = 1 << (bit),
@@ -38,28 +38,29 @@ enum bh_perm { BH_PERMS(BH_PERM_ENUM_) BH_PERM_ALL = (1 << 13) - 1 };
 
 /* Task label: identity of a confined task, in task storage, inherited by every child. */
 enum bh_label_flag {
-	BH_LABEL_ASK = 1 << 0, /* membership unknown here: ask the cgroup */
-	BH_LABEL_JIT = 1 << 1, /* the running program may have writable and executable memory */
-	BH_LABEL_PHASE = 1 << 2, /* set once the install phase is over (not used yet) */
+	BH_LABEL_ASK = 1 << 0,	   /* membership unknown here: ask the cgroup */
+	BH_LABEL_JIT = 1 << 1,	   /* the running program may have writable and executable memory */
+	BH_LABEL_PHASE = 1 << 2,   /* set once the install phase is over (not used yet) */
 	BH_LABEL_REVOKED = 1 << 3, /* descriptors are re-checked on use (not used yet) */
-	BH_LABEL_PENDING = 1 << 4, /* the service manager's own child, unjudged until its first exec */
+	BH_LABEL_PENDING =
+		1 << 4, /* the service manager's own child, unjudged until its first exec */
 };
 
 struct bh_label {
 	__u32 abi;
 	__u32 compartment; /* 0: none, only with BH_LABEL_ASK or after it was answered */
-	__u16 member; /* 0: the compartment's own policy */
+	__u16 member;	   /* 0: the compartment's own policy */
 	__u16 flags;
 	__u32 pad;
 	__u64 deadline_ns; /* CLOCK_MONOTONIC; 0: none (not used yet) */
-	__u64 exec_seq; /* execs since enrolment on this line of descent */
+	__u64 exec_seq;	   /* execs since enrolment on this line of descent */
 	__u8 reserved[32];
 };
 
 /* Compartment entry, keyed by compartment id (1..BH_MAX_COMPARTMENTS). */
 enum bh_state {
 	BH_STATE_CLOSED, /* refuse everything: the strictest, and what a half-written entry is */
-	BH_STATE_ARMED, /* enrolment in progress: labels spread, nothing is judged yet */
+	BH_STATE_ARMED,	 /* enrolment in progress: labels spread, nothing is judged yet */
 	BH_STATE_ENFORCED,
 	BH_STATE_RELEASED, /* detached: labels remain, their tasks are outsiders */
 };
@@ -95,26 +96,27 @@ struct bh_cgroup {
  * word nclasses + 1: audit mask (low 16), tripwire mask (high 16) */
 
 enum bh_policy_flag {
-	BH_POLICY_PROC_SELF = 1 << 0, /* /proc/PID of the own thread group is judged as /proc/self */
+	BH_POLICY_PROC_SELF =
+		1 << 0, /* /proc/PID of the own thread group is judged as /proc/self */
 };
 
 struct bh_policy {
 	__u32 nclasses;
 	__u32 nwords; /* words in the table */
-	__u32 start; /* state before the first byte of an absolute path or "@abstract" name */
+	__u32 start;  /* state before the first byte of an absolute path or "@abstract" name */
 	__u32 flags;
-	__u64 caps; /* capability bits that stay */
+	__u64 caps;	   /* capability bits that stay */
 	__u8 classes[256]; /* byte -> class, < nclasses */
 };
 
 /* Superblock entry, keyed by the superblock's address. */
 enum bh_sb_class {
 	BH_SB_UNKNOWN,
-	BH_SB_PLAIN, /* judged by path */
-	BH_SB_PROC, /* judged by path, /proc/PID of others never */
+	BH_SB_PLAIN,  /* judged by path */
+	BH_SB_PROC,   /* judged by path, /proc/PID of others never */
 	BH_SB_CGROUP, /* judged by path for reading; never written */
-	BH_SB_BPF, /* never opened */
-	BH_SB_PIPE, /* nameless objects a task can hold only if it was given them: free */
+	BH_SB_BPF,    /* never opened */
+	BH_SB_PIPE,   /* nameless objects a task can hold only if it was given them: free */
 };
 
 struct bh_superblock {
@@ -130,12 +132,12 @@ struct bh_start_key {
 
 struct bh_start {
 	__u32 state; /* before the first "/" of the path on the superblock */
-	__u32 self; /* class PROC: state after "/PID" of the own thread group, 0 else */
+	__u32 self;  /* class PROC: state after "/PID" of the own thread group, 0 else */
 };
 
 /* Counters of a compartment. refused = reported + quiet + lost, at any quiet moment. */
 struct bh_tally {
-	__u64 seq; /* events numbered so far */
+	__u64 seq;     /* events numbered so far */
 	__u64 refused; /* in audit mode: would have been */
 	__u64 reported;
 	__u64 quiet;
@@ -154,12 +156,12 @@ enum bh_event_bit {
 /* What an event is about; `object` and the tail by kind. */
 enum bh_object_kind {
 	BH_OBJECT_NONE,
-	BH_OBJECT_PATH, /* object[0] sbid, [1] class, [2] length; tail: path on the superblock */
+	BH_OBJECT_PATH,	  /* object[0] sbid, [1] class, [2] length; tail: path on the superblock */
 	BH_OBJECT_SOCKET, /* [0] family, [1] type, [2] protocol, [3] port; tail: 4 or 16 bytes */
-	BH_OBJECT_UNIX, /* [2] length; tail: "@name" without its leading NUL */
-	BH_OBJECT_TASK, /* [0] tgid of the target, [1] signal or ptrace mode */
+	BH_OBJECT_UNIX,	  /* [2] length; tail: "@name" without its leading NUL */
+	BH_OBJECT_TASK,	  /* [0] tgid of the target, [1] signal or ptrace mode */
 	BH_OBJECT_NUMBER, /* [0] capability, bpf command, clone flags: as the hook says */
-	BH_OBJECT_NAME, /* [2] length; tail: a name such as "[io_uring]" */
+	BH_OBJECT_NAME,	  /* [2] length; tail: a name such as "[io_uring]" */
 	BH_OBJECT_CGROUP, /* [0],[1] low and high half of the cgroup id moved to */
 };
 
@@ -179,7 +181,7 @@ struct bh_event {
 	__u32 tgid;
 	__u32 tid;
 	__u64 start_ns; /* thread group leader's start, CLOCK_BOOTTIME */
-	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 time_ns;	/* CLOCK_MONOTONIC */
 	__u64 exec_seq;
 	char comm[16]; /* for people; never identity */
 	__u32 kind;

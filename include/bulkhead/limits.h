@@ -33,20 +33,20 @@
 #define BH_MAX_STARTS 65536
 /* 32-bit words of one policy's table: 32 MiB. At the bound: the policy does not load. */
 #define BH_MAX_TABLE_WORDS (8u << 20)
-/* Edges of one policy's automaton before it is minimised, and nodes in its sets: about 150 MiB of the
- * compiler's memory and a second of its time. At the bound: the policy does not load. */
+/* Edges of one policy's automaton before it is minimised, and nodes in its sets: about 150 MiB of
+ * the compiler's memory and a second of its time. At the bound: the policy does not load. */
 #define BH_MAX_DFA_EDGES (2u << 20)
 #define BH_MAX_DFA_NODES (16u << 20)
 /* Bytes of one policy file: the largest includes are a few KiB. At the bound: it does not load. */
 #define BH_MAX_POLICY_BYTES (1u << 20)
 /* Rules of one policy, includes counted. At the bound: it does not load. */
 #define BH_MAX_RULES 4096
-/* Policy files one policy may be made of, and how deep they include each other. At the bound: it does
- * not load. */
+/* Policy files one policy may be made of, and how deep they include each other. At the bound: it
+ * does not load. */
 #define BH_MAX_INCLUDES 64
 #define BH_MAX_INCLUDE_DEPTH 8
-/* Symbolic links followed for one rule's head: the kernel's MAXSYMLINKS. At the bound: the policy does
- * not load. */
+/* Symbolic links followed for one rule's head: the kernel's MAXSYMLINKS. At the bound: the policy
+ * does not load. */
 #define BH_MAX_SYMLINKS 40
 /* Bytes of the event ring: about 20,000 usual events. At the bound: the event is lost and counted,
  * the verdict stands. */
@@ -57,11 +57,12 @@
  * bound: attach fails. */
 #define BH_MAX_SUBTREE_CGROUPS 4096
 #define BH_MAX_SUBTREE_PIDS 65536
-/* Mounts of one view and bytes of their tables: fs.mount-max is 100,000 a namespace, hosts with many
- * containers have thousands. At the bound: attach and reload fail. */
+/* Mounts of one view and bytes of their tables: fs.mount-max is 100,000 a namespace, hosts with
+ * many containers have thousands. At the bound: attach and reload fail. */
 #define BH_MAX_MOUNTS 32768
 #define BH_MAX_MOUNT_BYTES (16u << 20)
-/* Milliseconds to judge what a frozen subtree holds. At the bound: attach fails, the subtree thaws. */
+/* Milliseconds to judge what a frozen subtree holds. At the bound: attach fails, the subtree thaws.
+ */
 #define BH_INVENTORY_MS 10000
 /* Lines of a report. At the bound: "and N more". */
 #define BH_MAX_REPORT_LINES 64

@@ -2,7 +2,8 @@
 /*
  * The matcher, one source for kernel programs and user space. The includer defines
  *
- *	static long bh_table_word(TABLE *table, __u32 index, __u32 *ret_word)   (0, or -1: no such word)
+ *	static long bh_table_word(TABLE *table, __u32 index, __u32 *ret_word)   (0, or -1: no such
+ *word)
  *
  * and BH_TABLE as TABLE. A step that cannot read its word leaves the dead state and answers -1:
  * cannot tell means refuse.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What an outsider pays: open+close of a file four directories deep, by a process in no compartment,
- * in one run: nothing attached; one empty program on file_open (the floor); the whole set attached.
- * Under `scripts/lab --icount` guest nanoseconds are instructions, so the figures repeat.
- * Also prints the verified instructions of every program and how long the set took to load.
+ * What an outsider pays: open+close of a file four directories deep, by a process in no
+ * compartment, in one run: nothing attached; one empty program on file_open (the floor); the whole
+ * set attached. Under `scripts/lab --icount` guest nanoseconds are instructions, so the figures
+ * repeat. Also prints the verified instructions of every program and how long the set took to load.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -127,7 +127,8 @@ int main(void)
 	sleep(SETTLE_S);
 	attached = measure();
 	print_programs();
-	printf("open+close base %.1f empty %.1f bulkhead %.1f: empty +%.1f, bulkhead +%.1f, ratio %.3f\n",
+	printf("open+close base %.1f empty %.1f bulkhead %.1f: empty +%.1f, bulkhead +%.1f, ratio "
+	       "%.3f\n",
 	       base, empty, attached, empty - base, attached - base,
 	       (attached - base) / (empty - base));
 	kern_close(kern);

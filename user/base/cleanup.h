@@ -15,11 +15,11 @@
 #define _unused_ __attribute__((unused))
 
 /* Defines cleanup_<func>(type *): for use as _cleanup_(cleanup_<func>). */
-#define DEFINE_CLEANUP(type, func)                                                                 \
-	static inline _unused_ void cleanup_##func(type *p)                                        \
-	{                                                                                          \
-		if (*p)                                                                            \
-			func(*p);                                                                  \
+#define DEFINE_CLEANUP(type, func)                          \
+	static inline _unused_ void cleanup_##func(type *p) \
+	{                                                   \
+		if (*p)                                     \
+			func(*p);                           \
 	}
 
 static inline _unused_ void cleanup_freep(void *p)
@@ -41,18 +41,18 @@ DEFINE_CLEANUP(DIR *, closedir)
 #define _cleanup_fclose_ _cleanup_(cleanup_fclose)
 #define _cleanup_closedir_ _cleanup_(cleanup_closedir)
 
-#define TAKE_PTR(p)                                                                                \
-	({                                                                                         \
-		__typeof__(p) taken_ = (p);                                                        \
-		(p) = NULL;                                                                        \
-		taken_;                                                                            \
+#define TAKE_PTR(p)                         \
+	({                                  \
+		__typeof__(p) taken_ = (p); \
+		(p) = NULL;                 \
+		taken_;                     \
 	})
 
-#define TAKE_FD(fd)                                                                                \
-	({                                                                                         \
-		int taken_ = (fd);                                                                 \
-		(fd) = -1;                                                                         \
-		taken_;                                                                            \
+#define TAKE_FD(fd)                \
+	({                         \
+		int taken_ = (fd); \
+		(fd) = -1;         \
+		taken_;            \
 	})
 
 #endif

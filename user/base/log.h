@@ -22,8 +22,8 @@ void log_line(enum log_level level, const char *format, ...) __attribute__((form
 #define log_debug(...) log_line(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
 /*
- * What went wrong, where, and what to do: filled by the function that fails, printed by the program.
- * Bounded; text that does not fit is cut with "...". A zeroed struct is an empty error.
+ * What went wrong, where, and what to do: filled by the function that fails, printed by the
+ * program. Bounded; text that does not fit is cut with "...". A zeroed struct is an empty error.
  */
 struct error {
 	char text[1024];

@@ -19,15 +19,15 @@ struct compartment {
 	__u32 id;
 	__u32 generation;
 	__u64 cgroup_id;
-	char *name; /* the policy's name */
-	char *policy; /* policy file, absolute */
-	char *cgroup; /* absolute path of the subtree's root */
-	char *unit; /* systemd unit, or "" */
-	char **vars; /* "NAME=value" overrides, NULL-terminated */
+	char *name;	   /* the policy's name */
+	char *policy;	   /* policy file, absolute */
+	char *cgroup;	   /* absolute path of the subtree's root */
+	char *unit;	   /* systemd unit, or "" */
+	char **vars;	   /* "NAME=value" overrides, NULL-terminated */
 	char *include_dir; /* "": the built-in one */
 	bool starting; /* attached at a unit's start: what joins is judged from its first exec */
-	pid_t owner; /* on whose behalf: an empty cgroup of ours goes when it is dead */
-	__u64 owner_start; /* its start time, since process ids are used again */
+	pid_t owner;   /* on whose behalf: an empty cgroup of ours goes when it is dead */
+	__u64 owner_start;     /* its start time, since process ids are used again */
 	struct policy *loaded; /* what is enforced, for explaining events; NULL until loaded */
 };
 
@@ -43,7 +43,8 @@ struct report {
 	char **lines;
 	size_t n;
 };
-int report_add(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int report_add(struct report *report, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 void report_done(struct report *report);
 
 struct attach_request {
@@ -51,18 +52,18 @@ struct attach_request {
 	const char *const *vars;
 	const char *include_dir;
 	const char *cgroup; /* absolute path below the cgroup v2 root */
-	const char *unit; /* recorded only */
-	pid_t caller; /* never enrolled: refused when it stands in the subtree; 0: nobody */
+	const char *unit;   /* recorded only */
+	pid_t caller;	    /* never enrolled: refused when it stands in the subtree; 0: nobody */
 	/* A unit's ExecStartPre, which is the caller and stands in the subtree: nobody there now is
-	 * enrolled; what joins next stays unjudged until its first exec. When the subtree is attached
-	 * already with this policy it is reloaded. */
+	 * enrolled; what joins next stays unjudged until its first exec. When the subtree is
+	 * attached already with this policy it is reloaded. */
 	bool starting;
 };
 
 /*
- * Enrolment, a transaction: checks the subtree, compiles, arms, freezes (BH_FREEZE_MS), labels every
- * thread, inventories what they hold, judges it by `existing:`, proves by canary, enforces, thaws.
- * On failure the subtree is as before: nothing half-enforced. Holds kern_lock itself.
+ * Enrolment, a transaction: checks the subtree, compiles, arms, freezes (BH_FREEZE_MS), labels
+ * every thread, inventories what they hold, judges it by `existing:`, proves by canary, enforces,
+ * thaws. On failure the subtree is as before: nothing half-enforced. Holds kern_lock itself.
  */
 int compartment_attach(struct kern *kern, const struct attach_request *request,
 		       struct compartment **ret, struct report *report, struct error *error);
@@ -96,10 +97,11 @@ int mounts_translate(const struct mounts *mounts, __u32 sbid, const char *path, 
 
 /* --- inventory.c: what the frozen processes already hold, judged by the policy --- */
 /* -EPERM and error when something is refused under existing: refuse; lines in report. */
-int inventory_judge(const struct policy *policy, const pid_t *pids, size_t npids, struct report *report,
-		    struct error *error);
+int inventory_judge(const struct policy *policy, const pid_t *pids, size_t npids,
+		    struct report *report, struct error *error);
 
-/* --- canary.c: every hook refused, by syscall result and counter, from inside a scratch compartment --- */
+/* --- canary.c: every hook refused, by syscall result and counter, from inside a scratch
+ * compartment --- */
 struct canary_result {
 	bool tried, refused, counted;
 	int error; /* errno seen, 0: went through */
@@ -109,7 +111,8 @@ struct canary_result {
 int canary_run(struct kern *kern, struct canary_result *results, struct error *error);
 
 /* --- cgroup.c --- */
-int cgroup_own_create(const char *name, char **ret_path, struct error *error); /* below our own root */
+int cgroup_own_create(const char *name, char **ret_path,
+		      struct error *error); /* below our own root */
 int cgroup_remove(const char *path);
 int cgroup_freeze(const char *path, bool freeze, unsigned int deadline_ms, struct error *error);
 int cgroup_kill(const char *path, unsigned int deadline_ms, struct error *error);

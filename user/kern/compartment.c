@@ -25,9 +25,9 @@ int kern_compartment_get(struct kern *kern, __u32 id, struct bh_compartment *ret
 
 static int put_entry(struct kern *kern, __u32 id, const struct bh_compartment *entry)
 {
-	return bpf_map_update_elem(kern->maps[KERN_MAP_COMPARTMENTS], &id, entry, BPF_ANY) < 0 ?
-		       -errno :
-		       0;
+	return bpf_map_update_elem(kern->maps[KERN_MAP_COMPARTMENTS], &id, entry, BPF_ANY) < 0
+		       ? -errno
+		       : 0;
 }
 
 int kern_compartment_set(struct kern *kern, __u32 id, const struct bh_compartment *entry)
@@ -88,9 +88,9 @@ int kern_compartment_free(struct kern *kern, __u32 id)
 {
 	struct bh_compartment zero = {};
 
-	return bpf_map_update_elem(kern->maps[KERN_MAP_COMPARTMENTS], &id, &zero, BPF_ANY) < 0 ?
-		       -errno :
-		       0;
+	return bpf_map_update_elem(kern->maps[KERN_MAP_COMPARTMENTS], &id, &zero, BPF_ANY) < 0
+		       ? -errno
+		       : 0;
 }
 
 int kern_tally(struct kern *kern, __u32 id, struct bh_tally *ret)
@@ -115,9 +115,9 @@ int kern_cgroup_set(struct kern *kern, __u64 cgroup_id, __u32 compartment, __u32
 {
 	struct bh_cgroup entry = {.compartment = compartment, .flags = flags};
 
-	return bpf_map_update_elem(kern->maps[KERN_MAP_CGROUPS], &cgroup_id, &entry, BPF_ANY) < 0 ?
-		       -errno :
-		       0;
+	return bpf_map_update_elem(kern->maps[KERN_MAP_CGROUPS], &cgroup_id, &entry, BPF_ANY) < 0
+		       ? -errno
+		       : 0;
 }
 
 int kern_cgroup_unset(struct kern *kern, __u64 cgroup_id)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Policy generations: a table, its head and its start states, complete before anything uses them. */
+/* Policy generations: a table, its head and its start states, complete before anything uses them.
+ */
 #include "internal.h"
 
 #include <bpf/bpf.h>
@@ -114,14 +115,14 @@ static int install(struct kern *kern, __u32 generation, const struct automaton *
 	if (r < 0)
 		return r;
 	if (bpf_map_update_elem(kern->maps[KERN_MAP_TABLES], &generation, &fd, BPF_NOEXIST) < 0 ||
-	    bpf_map_update_elem(kern->maps[KERN_MAP_POLICIES], &generation, &a->head,
-				BPF_NOEXIST) < 0)
+	    bpf_map_update_elem(kern->maps[KERN_MAP_POLICIES], &generation, &a->head, BPF_NOEXIST) <
+		    0)
 		return -errno;
 	return read_back(kern, generation, a, fd);
 }
 
-int kern_policy_install(struct kern *kern, const struct automaton *automaton,
-			__u32 *ret_generation, struct error *error)
+int kern_policy_install(struct kern *kern, const struct automaton *automaton, __u32 *ret_generation,
+			struct error *error)
 {
 	__u32 generation;
 	int r = next_generation(kern, &generation);

@@ -6,18 +6,18 @@
 #include "kern.h"
 
 /* Maps that user space opens by name when it adopts a pinned set. */
-#define KERN_MAPS(X)                                                                               \
-	X(COMPARTMENTS, "bh_compartments")                                                         \
-	X(CGROUPS, "bh_cgroups")                                                                   \
-	X(POLICIES, "bh_policies")                                                                 \
-	X(TABLES, "bh_tables")                                                                     \
-	X(SUPERBLOCKS, "bh_superblocks")                                                           \
-	X(STARTS, "bh_starts")                                                                     \
-	X(TALLIES, "bh_tallies")                                                                   \
-	X(RING, "bh_ring")                                                                         \
-	X(EGRESS, "bh_egress")                                                                     \
-	X(QUERIES, "bh_queries")                                                                   \
-	X(METAS, "bh_metas")                                                                       \
+#define KERN_MAPS(X)                       \
+	X(COMPARTMENTS, "bh_compartments") \
+	X(CGROUPS, "bh_cgroups")           \
+	X(POLICIES, "bh_policies")         \
+	X(TABLES, "bh_tables")             \
+	X(SUPERBLOCKS, "bh_superblocks")   \
+	X(STARTS, "bh_starts")             \
+	X(TALLIES, "bh_tallies")           \
+	X(RING, "bh_ring")                 \
+	X(EGRESS, "bh_egress")             \
+	X(QUERIES, "bh_queries")           \
+	X(METAS, "bh_metas")               \
 	X(ASK, "data_ask")
 
 #define KERN_MAP_ENUM_(name, text) KERN_MAP_##name,
@@ -25,12 +25,12 @@ enum kern_map { KERN_MAPS(KERN_MAP_ENUM_) KERN_MAP_COUNT };
 #undef KERN_MAP_ENUM_
 
 /* Programs that are not attached for good: iterators, and cgroup programs. */
-#define KERN_PROGS(X)                                                                              \
-	X(ITER_TASK, "bh_iter_task")                                                               \
-	X(ITER_FILE, "bh_iter_file")                                                               \
-	X(CONNECT4, "bh_connect4")                                                                 \
-	X(CONNECT6, "bh_connect6")                                                                 \
-	X(SENDMSG4, "bh_sendmsg4")                                                                 \
+#define KERN_PROGS(X)                \
+	X(ITER_TASK, "bh_iter_task") \
+	X(ITER_FILE, "bh_iter_file") \
+	X(CONNECT4, "bh_connect4")   \
+	X(CONNECT6, "bh_connect6")   \
+	X(SENDMSG4, "bh_sendmsg4")   \
 	X(SENDMSG6, "bh_sendmsg6")
 
 #define KERN_PROG_ENUM_(name, text) KERN_PROG_##name,

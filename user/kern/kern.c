@@ -40,7 +40,8 @@ DEFINE_CLEANUP(struct kern *, kern_close)
 
 void kern_pin_path(char *buffer, size_t size, const char *directory, const char *name)
 {
-	snprintf(buffer, size, KERN_PIN_DIR "/%s%s%s", directory, name ? "/" : "", name ? name : "");
+	snprintf(buffer, size, KERN_PIN_DIR "/%s%s%s", directory, name ? "/" : "",
+		 name ? name : "");
 }
 
 int kern_pins_remove(const char *path)
@@ -155,17 +156,17 @@ static int load_set(struct bulkhead_bpf **ret, struct error *error)
 	if (!skel)
 		return error_set(error, errno, "cannot open the built-in programs: %s",
 				 strerror(errno));
-	bpf_object__for_each_program(prog, skel->obj)
-		if (lsm_hook_of(prog) && !kernel_has_hook(btf, lsm_hook_of(prog)))
-			bpf_program__set_autoload(prog, false);
+	bpf_object__for_each_program(prog, skel->obj) if (lsm_hook_of(prog) &&
+							  !kernel_has_hook(btf, lsm_hook_of(prog)))
+		bpf_program__set_autoload(prog, false);
 	r = bulkhead_bpf__load(skel);
 	if (r < 0)
-		return error_set(error, -r,
-				 "the kernel does not load the programs: %s%s; BULKHEAD_LIBBPF=1 shows "
-				 "the verifier's reason",
-				 strerror(-r),
-				 r == -EPERM ? " (a kernel that forbids LSM programs, or lockdown)" :
-					       "");
+		return error_set(
+			error, -r,
+			"the kernel does not load the programs: %s%s; BULKHEAD_LIBBPF=1 shows "
+			"the verifier's reason",
+			strerror(-r),
+			r == -EPERM ? " (a kernel that forbids LSM programs, or lockdown)" : "");
 	*ret = TAKE_PTR(skel);
 	return 0;
 }
@@ -194,7 +195,8 @@ static int pin_maps(struct bulkhead_bpf *skel)
 	struct bpf_map *map;
 	int r;
 
-	bpf_object__for_each_map(map, skel->obj) {
+	bpf_object__for_each_map(map, skel->obj)
+	{
 		const char *name = bpf_map__name(map);
 
 		/* libbpf puts the object's name before those of data sections. */
@@ -214,7 +216,8 @@ static int attach_and_pin(struct bulkhead_bpf *skel, struct error *error)
 	struct bpf_program *prog;
 	int r;
 
-	bpf_object__for_each_program(prog, skel->obj) {
+	bpf_object__for_each_program(prog, skel->obj)
+	{
 		struct bpf_link *link;
 
 		if (!bpf_program__autoload(prog))
@@ -253,9 +256,9 @@ static int write_first_meta(struct bulkhead_bpf *skel)
 	__u32 key = 0;
 
 	own_digest(meta.digest);
-	return bpf_map_update_elem(bpf_map__fd(skel->maps.bh_metas), &key, &meta, BPF_ANY) < 0 ?
-		       -errno :
-		       0;
+	return bpf_map_update_elem(bpf_map__fd(skel->maps.bh_metas), &key, &meta, BPF_ANY) < 0
+		       ? -errno
+		       : 0;
 }
 
 static int load_and_pin(struct error *error)
@@ -323,13 +326,15 @@ static int check_digest(struct kern *kern, struct error *error)
 	int r = kern_meta_read(kern, &meta);
 
 	if (r < 0)
-		return error_set(error, -r, "cannot read the pinned set's digest: %s", strerror(-r));
+		return error_set(error, -r, "cannot read the pinned set's digest: %s",
+				 strerror(-r));
 	own_digest(digest);
 	if (meta.abi != BH_ABI || memcmp(meta.digest, digest, sizeof(digest)) != 0)
-		return error_set(error, ESTALE,
-				 "the programs pinned in %s come from another build and go on enforcing: "
-				 "use that build, or take them down with its `bulkhead stop --release`",
-				 KERN_PIN_DIR);
+		return error_set(
+			error, ESTALE,
+			"the programs pinned in %s come from another build and go on enforcing: "
+			"use that build, or take them down with its `bulkhead stop --release`",
+			KERN_PIN_DIR);
 	return 0;
 }
 
@@ -344,11 +349,12 @@ int kern_meta_write(struct kern *kern, const struct kern_meta *meta)
 {
 	__u32 key = 0;
 
-	return bpf_map_update_elem(kern->maps[KERN_MAP_METAS], &key, meta, BPF_ANY) < 0 ? -errno :
-											  0;
+	return bpf_map_update_elem(kern->maps[KERN_MAP_METAS], &key, meta, BPF_ANY) < 0 ? -errno
+											: 0;
 }
 
-/* Every link that the set was pinned with must still be there: a set that lost one is not adopted. */
+/* Every link that the set was pinned with must still be there: a set that lost one is not adopted.
+ */
 static int check_links(struct kern *kern, struct error *error)
 {
 	for (unsigned int hook = 1; hook < BH_HOOK_COUNT; hook++) {
@@ -360,10 +366,11 @@ static int check_links(struct kern *kern, struct error *error)
 			return error_set(error, -r, "cannot ask for the link of %s: %s",
 					 hook_name(hook), strerror(-r));
 		if (state == KERN_HOOK_LOST)
-			return error_set(error, ESTALE,
-					 "the set pinned in %s has lost its link on %s: take it down with "
-					 "`bulkhead stop --release`",
-					 KERN_PIN_DIR, hook_name(hook));
+			return error_set(
+				error, ESTALE,
+				"the set pinned in %s has lost its link on %s: take it down with "
+				"`bulkhead stop --release`",
+				KERN_PIN_DIR, hook_name(hook));
 	}
 	return 0;
 }
@@ -441,7 +448,8 @@ int kern_unload(struct kern *kern, struct error *error)
 	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++)
 		if (kern_compartment_get(kern, id, &entry) == 0 && entry.state != BH_STATE_RELEASED)
 			return error_set(error, EBUSY,
-					 "compartment %u is not released: bulkhead detach %u", id, id);
+					 "compartment %u is not released: bulkhead detach %u", id,
+					 id);
 	r = kern_pins_remove(KERN_PIN_DIR);
 	if (r < 0)
 		return error_set(error, -r, "cannot remove the pins below %s: %s", KERN_PIN_DIR,
@@ -485,8 +493,8 @@ int kern_hook_state(struct kern *kern _unused_, enum bh_hook hook, enum kern_hoo
 	btf = btf__load_vmlinux_btf();
 	if (!btf)
 		return -errno;
-	*ret = carrier == BH_HOOK_CGROUP_MOVE || kernel_has_hook(btf, hook_name(carrier)) ?
-		       KERN_HOOK_LOST :
-		       KERN_HOOK_ABSENT;
+	*ret = carrier == BH_HOOK_CGROUP_MOVE || kernel_has_hook(btf, hook_name(carrier))
+		       ? KERN_HOOK_LOST
+		       : KERN_HOOK_ABSENT;
 	return 0;
 }

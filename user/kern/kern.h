@@ -22,21 +22,23 @@ struct kern;
 
 /* --- probe: what this kernel offers, asked without loading anything --- */
 enum kern_need {
-	KERN_NEED_ROOT, /* CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN, CAP_SYS_RESOURCE, CAP_NET_ADMIN effective */
-	KERN_NEED_BTF, /* /sys/kernel/btf/vmlinux */
-	KERN_NEED_LSM, /* "bpf" in the active LSM list: without it programs load, attach and never run */
+	KERN_NEED_ROOT, /* CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN, CAP_SYS_RESOURCE, CAP_NET_ADMIN
+			   effective */
+	KERN_NEED_BTF,	/* /sys/kernel/btf/vmlinux */
+	KERN_NEED_LSM,	/* "bpf" in the active LSM list: without it programs load, attach and never
+			   run */
 	KERN_NEED_CGROUP2, /* a cgroup v2 hierarchy */
-	KERN_NEED_BPFFS, /* /sys/fs/bpf is a bpffs */
-	KERN_NEED_JIT, /* trampolines need the BPF JIT */
+	KERN_NEED_BPFFS,   /* /sys/fs/bpf is a bpffs */
+	KERN_NEED_JIT,	   /* trampolines need the BPF JIT */
 	KERN_NEED_COUNT,
 };
 
 struct kern_probe {
 	bool ok[KERN_NEED_COUNT];
 	char remedy[KERN_NEED_COUNT][160]; /* what to do, when !ok */
-	char release[65]; /* uname -r */
-	char lsm[256]; /* active list, "" when it cannot be read */
-	char cgroup_root[64]; /* mount point of cgroup v2, "" when there is none */
+	char release[65];		   /* uname -r */
+	char lsm[256];			   /* active list, "" when it cannot be read */
+	char cgroup_root[64];		   /* mount point of cgroup v2, "" when there is none */
 };
 
 /* Never fails; names of needs by kern_need_name. */
@@ -51,14 +53,15 @@ int kern_open(struct kern **ret, struct error *error);
 void kern_close(struct kern *kern);
 /* Detaches and unpins everything; -EBUSY while a compartment is not released. */
 int kern_unload(struct kern *kern, struct error *error);
-/* Exclusive advisory lock over all changes of the set and its maps, with a deadline. Recursion is an error. */
+/* Exclusive advisory lock over all changes of the set and its maps, with a deadline. Recursion is
+ * an error. */
 int kern_lock(struct kern *kern, unsigned int deadline_ms, struct error *error);
 void kern_unlock(struct kern *kern);
 
 enum kern_hook_state {
-	KERN_HOOK_ABSENT, /* this kernel has no such hook */
-	KERN_HOOK_ATTACHED, /* a link of ours exists: its id was read back from the kernel */
-	KERN_HOOK_LOST, /* should be attached and is not */
+	KERN_HOOK_ABSENT,     /* this kernel has no such hook */
+	KERN_HOOK_ATTACHED,   /* a link of ours exists: its id was read back from the kernel */
+	KERN_HOOK_LOST,	      /* should be attached and is not */
 	KERN_HOOK_PER_CGROUP, /* attached to each compartment's cgroup */
 };
 /* Asks the kernel now. *ret_link_id is 0 unless ATTACHED. */
@@ -66,7 +69,8 @@ int kern_hook_state(struct kern *kern, enum bh_hook hook, enum kern_hook_state *
 		    __u32 *ret_link_id);
 
 /* --- compartments --- */
-/* Reserves a free id (1..BH_MAX_COMPARTMENTS-1): entry zeroed but generation != 0, state CLOSED, tally zeroed. -ENOSPC. */
+/* Reserves a free id (1..BH_MAX_COMPARTMENTS-1): entry zeroed but generation != 0, state CLOSED,
+ * tally zeroed. -ENOSPC. */
 int kern_compartment_new(struct kern *kern, __u32 *ret_id);
 /* Entry of an id; -ENOENT when the id is free. */
 int kern_compartment_get(struct kern *kern, __u32 id, struct bh_compartment *ret);
@@ -77,9 +81,10 @@ int kern_compartment_free(struct kern *kern, __u32 id);
 int kern_tally(struct kern *kern, __u32 id, struct bh_tally *ret);
 
 /* --- policy generations --- */
-/* Installs table, head and starts under a new generation number, reads them back. Not yet used by any compartment. */
-int kern_policy_install(struct kern *kern, const struct automaton *automaton,
-			__u32 *ret_generation, struct error *error);
+/* Installs table, head and starts under a new generation number, reads them back. Not yet used by
+ * any compartment. */
+int kern_policy_install(struct kern *kern, const struct automaton *automaton, __u32 *ret_generation,
+			struct error *error);
 int kern_policy_remove(struct kern *kern, __u32 generation);
 
 /* --- cgroups --- */
@@ -90,12 +95,13 @@ int kern_cgroup_unset(struct kern *kern, __u64 cgroup_id);
 /* Compartment of exactly this cgroup; -ENOENT. */
 int kern_cgroup_get(struct kern *kern, __u64 cgroup_id, __u32 *ret_compartment);
 /* connect4/6 and sendmsg4/6 of this cgroup; links pinned by cgroup id. Idempotent. */
-int kern_egress_attach(struct kern *kern, const char *cgroup_path, __u64 cgroup_id, __u32 compartment,
-		       struct error *error);
+int kern_egress_attach(struct kern *kern, const char *cgroup_path, __u64 cgroup_id,
+		       __u32 compartment, struct error *error);
 int kern_egress_detach(struct kern *kern, __u64 cgroup_id);
 
 /* --- superblocks --- */
-/* The superblock entry behind each of n descriptors of this process (O_PATH ones too), learnt when new. */
+/* The superblock entry behind each of n descriptors of this process (O_PATH ones too), learnt when
+ * new. */
 int kern_superblocks(struct kern *kern, const int *fds, size_t n, struct bh_superblock *ret,
 		     struct error *error);
 
@@ -103,22 +109,25 @@ int kern_superblocks(struct kern *kern, const int *fds, size_t n, struct bh_supe
 struct kern_task {
 	__u32 tid, tgid;
 	__u32 compartment; /* of its label; 0: none */
-	__u32 flags; /* of its label */
-	__u32 inside; /* stands in the asked subtree now */
+	__u32 flags;	   /* of its label */
+	__u32 inside;	   /* stands in the asked subtree now */
 };
 struct kern_tasks_query {
-	__u64 cgroup_id; /* subtree asked; 0: none */
+	__u64 cgroup_id;   /* subtree asked; 0: none */
 	__u32 compartment; /* also tasks bearing this label, wherever they are; 0: none */
-	__u32 label; /* not 0: label every thread of the subtree that has no label of a compartment */
+	__u32 label; /* not 0: label every thread of the subtree that has no label of a compartment
+		      */
 	__u32 set_flags; /* for threads of `tgid` bearing the label */
-	__u32 tgid; /* 0: no flags change */
+	__u32 tgid;	 /* 0: no flags change */
 };
-/* Every thread of the host that matches, by the kernel's own task iterator. Free *ret with free(). */
+/* Every thread of the host that matches, by the kernel's own task iterator. Free *ret with free().
+ */
 int kern_tasks(struct kern *kern, const struct kern_tasks_query *query, struct kern_task **ret,
 	       size_t *ret_n, struct error *error);
 
 /* While up, every hook of every task asks the cgroup. Raised by the kernel on each move into a
- * subtree and by enrolment; lowered by the amount that was read before all threads were labelled. */
+ * subtree and by enrolment; lowered by the amount that was read before all threads were labelled.
+ */
 int kern_ask_raise(struct kern *kern);
 int kern_ask_lower(struct kern *kern, __u32 amount);
 __u32 kern_ask_read(struct kern *kern);
@@ -128,7 +137,7 @@ typedef int (*kern_event_fn)(const struct bh_event *event, size_t size, void *da
 struct kern_ring;
 int kern_ring_open(struct kern *kern, kern_event_fn fn, void *data, struct kern_ring **ret);
 void kern_ring_close(struct kern_ring *ring);
-int kern_ring_fd(struct kern_ring *ring); /* poll it for input */
+int kern_ring_fd(struct kern_ring *ring);      /* poll it for input */
 int kern_ring_consume(struct kern_ring *ring); /* number of events, or -errno; never blocks */
 
 #endif

@@ -17,13 +17,13 @@
 
 #include "base/cleanup.h"
 
-#define BPFFS_MAGIC 0xcafe4a11 /* linux/magic.h */
-#define LSM_ID_BPF_ 109 /* linux/lsm.h, since 6.8 */
+#define BPFFS_MAGIC 0xcafe4a11	/* linux/magic.h */
+#define LSM_ID_BPF_ 109		/* linux/lsm.h, since 6.8 */
 #define NR_lsm_list_modules 461 /* the same number on every architecture */
 
 static const char *const need_names[KERN_NEED_COUNT] = {
-	[KERN_NEED_ROOT] = "privileges",  [KERN_NEED_BTF] = "BTF",
-	[KERN_NEED_LSM] = "bpf LSM",	  [KERN_NEED_CGROUP2] = "cgroup v2",
+	[KERN_NEED_ROOT] = "privileges",      [KERN_NEED_BTF] = "BTF",
+	[KERN_NEED_LSM] = "bpf LSM",	      [KERN_NEED_CGROUP2] = "cgroup v2",
 	[KERN_NEED_BPFFS] = "bpf filesystem", [KERN_NEED_JIT] = "BPF JIT",
 };
 
@@ -135,12 +135,12 @@ void kern_probe(struct kern_probe *ret)
 	if (uname(&uts) == 0)
 		snprintf(ret->release, sizeof(ret->release), "%.64s", uts.release);
 	find_cgroup_root(ret->cgroup_root, sizeof(ret->cgroup_root));
-	set_need(ret, KERN_NEED_ROOT, has_capabilities(),
-		 "run as root, with all capabilities");
+	set_need(ret, KERN_NEED_ROOT, has_capabilities(), "run as root, with all capabilities");
 	set_need(ret, KERN_NEED_BTF, access("/sys/kernel/btf/vmlinux", R_OK) == 0,
 		 "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y");
 	set_need(ret, KERN_NEED_LSM, lsm_active(ret->lsm, sizeof(ret->lsm)),
-		 "add bpf to the LSM list: boot with lsm=<your list>,bpf on the kernel command line");
+		 "add bpf to the LSM list: boot with lsm=<your list>,bpf on the kernel command "
+		 "line");
 	set_need(ret, KERN_NEED_CGROUP2, ret->cgroup_root[0],
 		 "mount cgroup v2: boot with systemd.unified_cgroup_hierarchy=1");
 	set_need(ret, KERN_NEED_BPFFS, is_bpffs(), "mount -t bpf bpf /sys/fs/bpf");
@@ -151,7 +151,8 @@ int kern_probe_require(const struct kern_probe *probe, struct error *error)
 {
 	for (int need = 0; need < KERN_NEED_COUNT; need++)
 		if (!probe->ok[need])
-			return error_set(error, EOPNOTSUPP, "this host cannot enforce: %s is missing: %s",
+			return error_set(error, EOPNOTSUPP,
+					 "this host cannot enforce: %s is missing: %s",
 					 need_names[need], probe->remedy[need]);
 	return 0;
 }

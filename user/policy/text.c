@@ -179,7 +179,7 @@ static int check_shape(const struct outline *outline, struct error *error)
 }
 
 int source_text(const char *yaml, size_t length, const struct outline *outline, struct text **ret,
-	      struct error *error)
+		struct error *error)
 {
 	const struct place start = {.file = outline->file, .line = 1, .column = 1};
 	struct text *text = NULL;

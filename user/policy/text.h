@@ -55,7 +55,7 @@ struct text {
 /* 0, -EINVAL or -ENOMEM; *ret on success only, and never NULL then. The outline is of the same
  * text. */
 int source_text(const char *yaml, size_t length, const struct outline *outline, struct text **ret,
-	      struct error *error);
+		struct error *error);
 void text_free(struct text *text);
 
 #endif
