@@ -123,13 +123,15 @@ struct entry *registry_find(struct daemon *d, __u32 id, __u32 generation)
 
 void registry_refresh(struct daemon *d)
 {
+	/* What ended is remembered until its last events were read. */
+	bool told = d->ring && stream_drain(d);
 	struct bh_compartment now;
 
 	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++) {
 		struct entry *entry = &d->entries[id];
 
 		if (kern_compartment_get(d->kern, id, &now)) {
-			if (entry->record)
+			if (entry->record && told)
 				registry_drop(d, id);
 		} else if (!entry->record || entry->record->generation != now.generation) {
 			look_up(d, id);

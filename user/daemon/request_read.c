@@ -12,11 +12,12 @@
 int request_status(struct request *request, struct error *error _unused_)
 {
 	struct daemon *d = request->daemon;
+	struct bh_compartment entry;
 
 	registry_refresh(d);
 	json_object_set_new(request->reply, "compartments", json_array());
 	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++)
-		if (d->entries[id].record)
+		if (d->entries[id].record && kern_compartment_get(d->kern, id, &entry) == 0)
 			request_show(request, d->entries[id].record);
 	json_object_set_new(request->reply, "agent",
 			    json_pack("{s:i, s:I, s:I}", "pid", getpid(), "unwritten",
