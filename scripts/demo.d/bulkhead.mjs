@@ -18,8 +18,7 @@ export function compartmentOf(unit) {
 	return JSON.parse(bulkhead('status', '--json')).compartments.find(one => one.unit === unit);
 }
 
-// Violations, printed as they come.  Not all are of a demo's making: a service manager's child too is
-// inside before it becomes the provider.
+// Violations, printed as they come; a noted one (-) stopped nobody.
 export class Violations {
 	seen = [];
 
@@ -37,7 +36,8 @@ export class Violations {
 		if (record.kind !== 'violation') return;
 		this.seen.push(record);
 		const { comm, tgid } = record.subject;
-		console.log(`  ! ${record.hook} #${record.seq}, ${comm}[${tgid}]: ${record.message}`);
+		const mark = record.verdict === 'refused' ? '!' : '-';
+		console.log(`  ${mark} ${record.hook} #${record.seq}, ${comm}[${tgid}]: ${record.message}`);
 	}
 
 	// The first violation in the compartment, after the first `already`, that a row of attempts.mjs expects.
