@@ -73,6 +73,7 @@ $(PROGS):
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
 $(BUILD)/tests/unit/test_cli: $(filter-out %/main.o,$(call objects,user/cli/*.c))
+$(BUILD)/tests/unit/test_daemon: $(filter-out %/main.o,$(call objects,user/daemon/*.c))
 $(UNIT): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIB)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter-out $(LIB),$^) $(LIB) -lcmocka $(LIBS)

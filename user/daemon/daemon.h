@@ -9,15 +9,15 @@
 #include "audit/sink.h"
 #include "compart/compart.h"
 #include "compart/control.h"
+#include "view.h"
 
 struct client;
 
 /* What the agent remembers of a compartment. */
 struct entry {
 	struct compartment *record; /* NULL: none, or not looked up */
-	struct mounts view;	    /* of its members, to translate paths */
-	bool has_view;
-	uint64_t record_us, view_us; /* when last looked for, CLOCK_MONOTONIC */
+	struct view view;	    /* of its members */
+	uint64_t record_us;	    /* when last looked for, CLOCK_MONOTONIC */
 	uint64_t renew_us, renew_wait_us;
 	bool renew;	      /* the kernel met a superblock that its view does not know */
 	__u64 settled_seq;    /* events numbered at the last tick: all have come by now */
@@ -31,6 +31,7 @@ struct daemon {
 	struct kern *kern;
 	struct kern_ring *ring;
 	struct entry entries[BH_MAX_COMPARTMENTS];
+	struct view view; /* the agent's own */
 	struct loss *loss;
 	struct sink *sink;
 	gid_t group; /* that may read; -1: there is none */

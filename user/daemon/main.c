@@ -19,6 +19,7 @@ static void daemon_free(struct daemon *d)
 	server_stop(d);
 	for (__u32 id = 1; d->loss && id < BH_MAX_COMPARTMENTS; id++)
 		registry_drop(d, id);
+	view_forget(&d->view);
 	kern_ring_close(d->ring);
 	sink_close(d->sink);
 	loss_free(d->loss);

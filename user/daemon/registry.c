@@ -7,23 +7,14 @@
 #include "base/cleanup.h"
 #include "compart/policies.h"
 
-/* Looking for a record or a view that is not there costs, and an event storm asks for each event.
- */
+/* Looking for a record that is not there costs, and an event storm asks for each event. */
 #define REGISTRY_RETRY_US 1000000ull
-#define REGISTRY_LOCK_MS 200
-
-static void forget_view(struct entry *entry)
-{
-	if (entry->has_view)
-		mounts_done(&entry->view);
-	entry->has_view = false;
-}
 
 void registry_drop(struct daemon *d, __u32 id)
 {
 	struct entry *entry = &d->entries[id];
 
-	forget_view(entry);
+	view_forget(&entry->view);
 	compartment_free(entry->record);
 	*entry = (struct entry){0};
 	loss_forget(d->loss, id);
@@ -69,11 +60,10 @@ void registry_put(struct daemon *d, struct compartment *record)
 	} else if (old->generation != record->generation) {
 		entry->old_generation = old->generation;
 	}
-	forget_view(entry);
+	view_forget(&entry->view);
 	if (entry->record != record)
 		compartment_free(entry->record);
 	entry->record = record;
-	entry->view_us = 0;
 	load_policy(record);
 }
 
@@ -87,8 +77,7 @@ int registry_reload(struct daemon *d, struct compartment *c, struct error *error
 		return r;
 	if (c->generation != old)
 		entry->old_generation = old;
-	forget_view(entry);
-	entry->view_us = 0;
+	view_forget(&entry->view);
 	load_policy(c);
 	return 0;
 }
@@ -139,39 +128,16 @@ void registry_refresh(struct daemon *d)
 	}
 }
 
-/* Mount tables of the members as they are now. */
-static void read_view(struct daemon *d, struct entry *entry)
-{
-	_cleanup_free_ pid_t *pids = NULL;
-	size_t n = 0;
-
-	entry->view_us = now_us();
-	if (cgroup_pids(entry->record->cgroup, &pids, &n) || !n)
-		return;
-	/* Superblocks met for the first time get their number. */
-	if (kern_lock(d->kern, REGISTRY_LOCK_MS, NULL))
-		return;
-	forget_view(entry);
-	entry->has_view = mounts_read(d->kern, pids, n, &entry->view, NULL) == 0;
-	kern_unlock(d->kern);
-}
-
+/* Members see best; of those that are gone the agent's own mounts tell most. */
 const char *registry_translate(struct daemon *d, struct entry *entry, __u32 sbid, const char *path,
 			       size_t length)
 {
-	static char buffer[2 * PATH_MAX];
+	const char *text;
 
 	if (!entry || !entry->record || !sbid)
 		return NULL;
-	for (int attempt = 0; attempt < 2; attempt++) {
-		if (entry->has_view &&
-		    mounts_translate(&entry->view, sbid, path, length, buffer, sizeof(buffer)) == 0)
-			return buffer;
-		if (attempt || !is_due(entry->view_us))
-			break;
-		read_view(d, entry);
-	}
-	return NULL;
+	text = view_translate(d, &entry->view, entry->record->cgroup, sbid, path, length);
+	return text ? text : view_translate(d, &d->view, NULL, sbid, path, length);
 }
 
 static bool is_unit_of(const char *instance, const char *unit)

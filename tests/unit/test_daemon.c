@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The agent's parts that need no kernel: who may ask, and queues that lose exactly what they say.
+ */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "base/cleanup.h"
+#include "daemon/client.h"
+
+#define READERS 100
+#define ADMINS 200
+#define NONE ((gid_t)-1)
+
+struct right_case {
+	uid_t uid;
+	gid_t groups[3];
+	gid_t readers, admins;
+	enum right right;
+};
+
+static const struct right_case rights[] = {
+	{0, {0, 0, 0}, READERS, ADMINS, RIGHT_CHANGE},
+	{0, {0, 0, 0}, NONE, NONE, RIGHT_CHANGE},
+	{1, {1, 2, 3}, READERS, ADMINS, RIGHT_NONE},
+	{1, {1, READERS, 3}, READERS, ADMINS, RIGHT_READ},
+	{1, {1, 2, ADMINS}, READERS, ADMINS, RIGHT_CHANGE},
+	{1, {READERS, ADMINS, 3}, READERS, ADMINS, RIGHT_CHANGE},
+	/* Without the groups nobody but root: not one whose group is "none", either. */
+	{1, {READERS, ADMINS, NONE}, NONE, NONE, RIGHT_NONE},
+	/* Group root is not root. */
+	{1, {0, 0, 0}, READERS, ADMINS, RIGHT_NONE},
+};
+
+static void test_rights(void **state _unused_)
+{
+	for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
+		const struct right_case *c = &rights[i];
+
+		assert_int_equal(peer_right(c->uid, c->groups, 3, c->readers, c->admins), c->right);
+	}
+}
+
+struct pair {
+	int ours, theirs;
+	struct queue queue;
+};
+
+static int open_pair(void **state)
+{
+	struct pair *pair = calloc(1, sizeof(*pair));
+	int fds[2];
+
+	assert_non_null(pair);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	pair->ours = fds[0];
+	pair->theirs = fds[1];
+	*state = pair;
+	return 0;
+}
+
+static int close_pair(void **state)
+{
+	struct pair *pair = *state;
+
+	queue_done(&pair->queue);
+	close(pair->ours);
+	close(pair->theirs);
+	free(pair);
+	return 0;
+}
+
+static void push(struct pair *pair, unsigned int number)
+{
+	char text[512];
+	int n = snprintf(text, sizeof(text),
+			 "{\"kind\":\"violation\",\"seq\":%u,\"x\":\"%0400d\"}\n", number, 0);
+	struct line *line = line_new(text, (size_t)n);
+
+	assert_non_null(line);
+	queue_push(&pair->queue, line);
+	line_unref(line);
+}
+
+struct heard {
+	unsigned int records, lost, last;
+};
+
+static void hear_line(struct heard *heard, const char *text)
+{
+	json_t *record = json_loads(text, 0, NULL);
+	unsigned int seq;
+
+	assert_non_null(record);
+	if (!strcmp(json_string_value(json_object_get(record, "kind")), "lost")) {
+		heard->lost += (unsigned int)json_integer_value(json_object_get(record, "count"));
+		heard->last = 0;
+	} else {
+		seq = (unsigned int)json_integer_value(json_object_get(record, "seq"));
+		/* A gap stands only where it was said that something was lost. */
+		assert_true(!heard->last || seq == heard->last + 1);
+		heard->last = seq;
+		heard->records++;
+	}
+	json_decref(record);
+}
+
+/* Reads everything, letting the queue send in between. */
+static void hear(struct pair *pair, struct heard *heard)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	_cleanup_free_ char *line = NULL;
+	char bytes[4096];
+	size_t size = 0, n = 0;
+	char *text = NULL;
+	FILE *to = open_memstream(&text, &n);
+	ssize_t got;
+
+	do {
+		assert_true(queue_send(&pair->queue, pair->ours) >= 0);
+		got = recv(pair->theirs, bytes, sizeof(bytes), MSG_DONTWAIT);
+		if (got > 0)
+			fwrite(bytes, 1, (size_t)got, to);
+	} while (got > 0);
+	fclose(to);
+	file = fmemopen(text, n, "r");
+	while (n && getline(&line, &size, file) > 0)
+		hear_line(heard, line);
+	free(text);
+}
+
+/* A reader that keeps up misses nothing. */
+static void test_queue(void **state)
+{
+	struct pair *pair = *state;
+	struct heard heard = {0};
+
+	for (unsigned int i = 1; i <= 5000; i++) {
+		push(pair, i);
+		if (i % 500 == 0)
+			hear(pair, &heard);
+	}
+	assert_int_equal(heard.records, 5000);
+	assert_int_equal(heard.lost, 0);
+	assert_int_equal(queue_send(&pair->queue, pair->ours), 1);
+}
+
+/* One that does not is told how many it missed, also when nothing comes after them. */
+static void test_slow_reader(void **state)
+{
+	struct pair *pair = *state;
+	struct heard heard = {0};
+
+	for (unsigned int i = 1; i <= 5000; i++) {
+		push(pair, i);
+		if (i == 700)
+			assert_true(queue_send(&pair->queue, pair->ours) >= 0);
+	}
+	assert_int_equal(pair->queue.n, CONTROL_MAX_QUEUE);
+	hear(pair, &heard);
+	assert_true(heard.lost > 0);
+	assert_int_equal(heard.records + heard.lost, 5000);
+	for (unsigned int i = 5001; i <= 5010; i++)
+		push(pair, i);
+	hear(pair, &heard);
+	assert_int_equal(heard.records + heard.lost, 5010);
+}
+
+/* One that hangs up is an error, and no signal. */
+static void test_gone_reader(void **state)
+{
+	struct pair *pair = *state;
+
+	push(pair, 1);
+	close(pair->theirs);
+	pair->theirs = -1;
+	assert_int_equal(queue_send(&pair->queue, pair->ours), -EPIPE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rights),
+		cmocka_unit_test_setup_teardown(test_queue, open_pair, close_pair),
+		cmocka_unit_test_setup_teardown(test_slow_reader, open_pair, close_pair),
+		cmocka_unit_test_setup_teardown(test_gone_reader, open_pair, close_pair),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
