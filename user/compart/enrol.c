@@ -294,6 +294,7 @@ static void undo(struct enrolment *e, struct error *error)
 			     e->c->cgroup);
 }
 
+/* `error` is never NULL here: what could not be undone must be said. */
 static int run_steps(struct enrolment *e, struct error *error)
 {
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
@@ -301,7 +302,7 @@ static int run_steps(struct enrolment *e, struct error *error)
 
 		if (!r)
 			continue;
-		if (error && !*error->text)
+		if (!*error->text)
 			error_set(error, -r, "%s: %s: %s", e->c->cgroup, steps[i].what,
 				  strerror(-r));
 		undo(e, error);
