@@ -61,7 +61,7 @@ int error_set(struct error *error, int code, const char *format, ...)
 
 void error_prefix(struct error *error, const char *format, ...)
 {
-	char prefix[256], old[sizeof(error->text)];
+	char prefix[256], old[ERROR_TEXT_SIZE];
 	va_list ap;
 
 	if (!error)

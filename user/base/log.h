@@ -25,8 +25,10 @@ void log_line(enum log_level level, const char *format, ...) __attribute__((form
  * What went wrong, where, and what to do: filled by the function that fails, printed by the
  * program. Bounded; text that does not fit is cut with "...". A zeroed struct is an empty error.
  */
+#define ERROR_TEXT_SIZE 1024
+
 struct error {
-	char text[1024];
+	char text[ERROR_TEXT_SIZE];
 };
 
 /* Sets the text (when error is not NULL) and returns -code; code is a positive errno. */
