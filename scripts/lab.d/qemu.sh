@@ -84,8 +84,25 @@ report_kernel_trouble() { # report_kernel_trouble RUN KERNEL_NAME
 	say "warning: kernel $2 complained, see $(keep_log "$1" "$2")"
 }
 
+# Guests take turns, as many at once as there are cores: more would only make each other run into
+# their time limits.  The lock lives as long as this process and its QEMU.
+take_turn() {
+	local slot
+	[[ -z ${TURN:-} ]] || return 0
+	mkdir -p "$CACHE/turns"
+	while true; do
+		for ((slot = 1; slot <= $(nproc); slot++)); do
+			exec {TURN}>"$CACHE/turns/$slot"
+			if flock -n "$TURN"; then return 0; fi
+			exec {TURN}>&-
+		done
+		sleep 1
+	done
+}
+
 boot_once() { # boot_once NAME KERNEL_DIR INITRAMFS RUN DISK: COMMAND's status, or 125
 	local name=$1 run=$4 status
+	take_turn
 	start_qemu "$2" "$3" "$run" "$5"
 	if ! watch_qemu "$TIMEOUT"; then
 		boot_failed "$run" "$name" "no end after $TIMEOUT s (see --timeout)" || return
