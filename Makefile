@@ -16,10 +16,10 @@ LIBS    := -lbpf -lelf -lz -lcyaml -lyaml -ljansson -lsystemd -lsodium
 
 WARN    := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 CFLAGS  ?= -O2 -g
+comma   := ,
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARN) -Iuser -Iinclude -I$(BUILD)/gen -MMD -MP \
 	   $(if $(SAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer) $(CFLAGS)
 ALL_LDFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined) $(LDFLAGS)
-comma   := ,
 BPFFLAGS := -g -O2 -mcpu=v3 -target bpf -D__TARGET_ARCH_$(BPFARCH) -Ivmlinux/$(ARCH) -Iinclude \
 	   -Ibpf -Wall -Wextra -Werror -Wno-unused-parameter \
 	   -Wno-gnu-variable-sized-type-not-at-end -MMD -MP
