@@ -106,6 +106,17 @@ static __always_inline void bh_report_move(struct bh_label *label, __u64 cgroup_
 	bh_refuse(&s, &r, NULL);
 }
 
+/* The service manager's forked child that has not exec'd yet. Both move it, whichever comes first.
+ */
+static __always_inline bool bh_is_managers_child(struct task_struct *leader)
+{
+	struct task_struct *mover = bpf_get_current_task_btf();
+
+	if (!(leader->flags & PF_FORKNOEXEC))
+		return false;
+	return mover == leader || mover->tgid == 1;
+}
+
 /* Runs under cgroup_mutex, so never twice at once: it cannot be skipped for recursion. */
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(bh_attach_task, struct cgroup *cgroup, const char *path, struct task_struct *leader,
@@ -127,7 +138,7 @@ int BPF_PROG(bh_attach_task, struct cgroup *cgroup, const char *path, struct tas
 		return 0;
 	/* Threads get their label from user space; until then every hook asks. */
 	__sync_fetch_and_add(&bh_ask, 1);
-	if (st.flags & BH_CGROUP_STARTING && leader == bpf_get_current_task_btf())
+	if (st.flags & BH_CGROUP_STARTING && bh_is_managers_child(leader))
 		flags = BH_LABEL_PENDING;
 	label = bh_label_make(leader, st.compartment, flags);
 	if (label)

@@ -81,7 +81,7 @@ struct bh_compartment {
 
 /* cgroup entry, keyed by cgroup id: the root of a compartment's subtree. */
 enum bh_cgroup_flag {
-	BH_CGROUP_STARTING = 1 << 0, /* a unit's: a task that moves *itself* in is PENDING */
+	BH_CGROUP_STARTING = 1 << 0, /* a unit's: the manager's child is PENDING */
 };
 
 struct bh_cgroup {

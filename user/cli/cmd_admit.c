@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* bulkhead admit: the ExecStartPre= of a bound unit. When it fails, the unit does not start. */
+/* bulkhead admit: the ExecCondition= of a bound unit. When it fails, the unit does not start. */
 #include <errno.h>
 #include "cli.h"
+
+/* systemd.service(5): 1 to 254 only skip the start, 255 fails it. */
+#define EXIT_FAIL_UNIT 255
 
 int cmd_admit(const struct arguments *arguments, struct error *error)
 {
@@ -13,5 +16,8 @@ int cmd_admit(const struct arguments *arguments, struct error *error)
 	r = agent_call(json_pack("{s:s, s:s}", "request", "admit", "unit", arguments->unit), &reply,
 		       error);
 	show_report(reply);
-	return r;
+	if (r >= 0)
+		return r;
+	log_error("admit: %s", error->text);
+	return EXIT_FAIL_UNIT;
 }

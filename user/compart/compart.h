@@ -54,7 +54,7 @@ struct attach_request {
 	const char *cgroup; /* absolute path below the cgroup v2 root */
 	const char *unit;   /* recorded only */
 	pid_t caller;	    /* never enrolled: refused when it stands in the subtree; 0: nobody */
-	/* A unit's ExecStartPre, which is the caller and stands in the subtree: nobody there now is
+	/* A unit's ExecCondition, which is the caller and stands in the subtree: nobody there now is
 	 * enrolled; what joins next stays unjudged until its first exec. When the subtree is
 	 * attached already with this policy it is reloaded. */
 	bool starting;

@@ -335,7 +335,8 @@ static int dropin_write(const char *unit, const char *program, struct error *err
 		     "After=bulkheadd.service\n"
 		     "\n"
 		     "[Service]\n"
-		     "ExecStartPre=+%s admit --unit %%n\n",
+		     "# Before every ExecStartPre=; status 255 fails the start.\n"
+		     "ExecCondition=+%s admit --unit %%n\n",
 		     program) < 0) {
 		text = NULL;
 		return error_set(error, ENOMEM, "out of memory");
@@ -412,7 +413,7 @@ static int resolve_unit(sd_bus *bus, const char *unit, char ret[UNIT_NAME_SIZE],
 	return check_name(id, ret, error);
 }
 
-/* One command of ExecStartPreEx: is it ours, with all privileges? */
+/* One command of ExecConditionEx: is it ours, with all privileges? */
 static int read_command(sd_bus_message *m, const char *program)
 {
 	_cleanup_strings_ char **argv = NULL, **flags = NULL;
@@ -451,10 +452,10 @@ static int read_back(sd_bus *bus, const char *unit, const char *program, struct 
 	r = find_unit(bus, "LoadUnit", instance, &object, error);
 	if (r)
 		return r;
-	r = sd_bus_get_property(bus, UNIT_DESTINATION, object, BUS_SERVICE, "ExecStartPreEx",
+	r = sd_bus_get_property(bus, UNIT_DESTINATION, object, BUS_SERVICE, "ExecConditionEx",
 				&bus_error, &reply, "a(sasasttttuii)");
 	if (r < 0)
-		return error_set(error, -r, "systemd: ExecStartPreEx: %s",
+		return error_set(error, -r, "systemd: ExecConditionEx: %s",
 				 bus_error.message ? bus_error.message : strerror(-r));
 	r = sd_bus_message_enter_container(reply, 'a', "(sasasttttuii)");
 	while (r >= 0 && !found && (r = sd_bus_message_at_end(reply, 0)) == 0)
@@ -463,7 +464,7 @@ static int read_back(sd_bus *bus, const char *unit, const char *program, struct 
 		return 0;
 	return error_set(error, EIO,
 			 "%s: systemd does not run what the drop-in says: look for a drop-in that "
-			 "comes later and empties ExecStartPre= (systemctl cat %s)",
+			 "comes later and empties ExecCondition= (systemctl cat %s)",
 			 unit, unit);
 }
 

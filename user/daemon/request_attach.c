@@ -66,33 +66,66 @@ static int undo(struct request *request, struct compartment *c)
 	return 0;
 }
 
-/* All instances of a unit that run, then its next starts. All of it or nothing. */
-static int attach_unit(struct request *request, struct attach_request *attach, struct error *error)
+struct instances {
+	struct compartment *done[BH_MAX_COMPARTMENTS];
+	size_t n;
+};
+
+static bool is_attached(struct request *request, const char *cgroup)
+{
+	__u32 compartment;
+	__u64 id;
+
+	return kern_cgroup_id(cgroup, &id) == 0 &&
+	       kern_cgroup_get(request->daemon->kern, id, &compartment) == 0;
+}
+
+/* All instances of a unit that run now; again: those that are not attached yet. */
+static int attach_instances(struct request *request, struct attach_request *attach, bool again,
+			    struct instances *in, struct error *error)
 {
 	_cleanup_(cleanup_free_texts) char **cgroups = NULL, **names = NULL;
-	const char *unit = request_text(request, "unit");
-	struct compartment *done[BH_MAX_COMPARTMENTS];
-	size_t n = 0;
-	int r = unit_cgroups(unit, &cgroups, &names, error);
+	int r = unit_cgroups(request_text(request, "unit"), &cgroups, &names, error);
 
+	if (r == -ESRCH && again)
+		return 0;
 	for (size_t i = 0; r == 0 && cgroups && cgroups[i]; i++) {
+		if (again && is_attached(request, cgroups[i]))
+			continue;
 		attach->cgroup = cgroups[i];
 		attach->unit = names[i];
-		r = n < BH_MAX_COMPARTMENTS ? attach_one(request, attach, &done[n], error)
-					    : error_set(error, E2BIG, "too many instances");
-		n += r == 0;
+		r = in->n < BH_MAX_COMPARTMENTS
+			    ? attach_one(request, attach, &in->done[in->n], error)
+			    : error_set(error, E2BIG, "too many instances");
+		in->n += r == 0;
 	}
+	return r;
+}
+
+/* What runs, then its next starts, then what started in between. All of it or nothing. */
+static int attach_unit(struct request *request, struct attach_request *attach, struct error *error)
+{
+	const char *unit = request_text(request, "unit");
+	struct instances in = {.n = 0};
+	bool bound = false;
+	int r = attach_instances(request, attach, false, &in, error);
+
 	if (r == 0) {
 		r = unit_bind(unit, attach->policy, attach->vars, error);
+		bound = r == 0;
 		if (r < 0)
 			error_prefix(error, "its next starts cannot be bound, so nothing is");
 	}
+	if (r == 0)
+		r = attach_instances(request, attach, true, &in, error);
 	if (r == 0) {
 		json_object_set_new(request->reply, "bound", json_string(unit));
 		return 0;
 	}
-	while (n)
-		undo(request, done[--n]);
+	if (bound)
+		unit_unbind(unit, NULL);
+	while (in.n)
+		undo(request, in.done[--in.n]);
 	json_object_del(request->reply, "compartments");
 	return r;
 }

@@ -53,28 +53,37 @@ static int next_serial(struct kern *kern, __u64 *ret)
 	return kern_meta_write(kern, &meta);
 }
 
+/* The first free id from a place that moves on: an id just freed is not the next one given. */
+static int find_free(struct kern *kern, __u64 serial, __u32 *ret_id)
+{
+	struct bh_compartment old;
+
+	for (__u32 i = 0; i < BH_MAX_COMPARTMENTS - 1; i++) {
+		__u32 id = 1 + (__u32)((serial + i - 1) % (BH_MAX_COMPARTMENTS - 1));
+		int r = kern_compartment_get(kern, id, &old);
+
+		if (r == -ENOENT) {
+			*ret_id = id;
+			return 0;
+		}
+		if (r < 0)
+			return r;
+	}
+	return -ENOSPC;
+}
+
 int kern_compartment_new(struct kern *kern, __u32 *ret_id)
 {
 	struct bh_compartment entry = {.generation = GENERATION_NONE};
 	struct bh_tally tally = {};
 	__u32 id;
-	int r;
+	int r = next_serial(kern, &entry.serial);
 
-	for (id = 1; id < BH_MAX_COMPARTMENTS; id++) {
-		struct bh_compartment old;
-
-		r = kern_compartment_get(kern, id, &old);
-		if (r == -ENOENT)
-			break;
-		if (r < 0)
-			return r;
-	}
-	if (id == BH_MAX_COMPARTMENTS)
-		return -ENOSPC;
-	entry.tally = id;
-	r = next_serial(kern, &entry.serial);
+	if (r == 0)
+		r = find_free(kern, entry.serial, &id);
 	if (r < 0)
 		return r;
+	entry.tally = id;
 	if (bpf_map_update_elem(kern->maps[KERN_MAP_TALLIES], &id, &tally, BPF_ANY) < 0)
 		return -errno;
 	r = put_entry(kern, id, &entry);
