@@ -565,3 +565,8 @@ int harness_detach(struct kern *kern _unused_)
 	detached = true;
 	return r < 0 || ms >= 60000 ? -EBUSY : 0;
 }
+
+void harness_remove(void)
+{
+	nftw(KERN_PIN_DIR, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}

@@ -10,8 +10,8 @@
 #include <signal.h>
 #include <time.h>
 
-static const struct test_case *const suites[] = {prove_cases, spread_cases, place_cases, loss_cases,
-						 race_cases};
+static const struct test_case *const suites[] = {prove_cases, spread_cases, place_cases,
+						 loss_cases,  race_cases,   agent_cases};
 
 static bool wanted(const char *name, int argc, char **argv)
 {
@@ -67,5 +67,7 @@ int main(int argc, char **argv)
 			if (wanted(c->name, argc, argv))
 				run_case(kern, c, mutate);
 	kern_close(kern);
+	if (mutate)
+		harness_remove();
 	return case_end(mutate ? "mutate" : "kern");
 }

@@ -637,5 +637,7 @@ int main(int argc, char **argv)
 	}
 	r = run_all(&run, argv[0], argc - 1, argv + 1);
 	kern_close(run.kern);
+	if (run.mutate)
+		harness_remove();
 	return case_end(run.mutate ? "neg-mutate" : "neg") || r < 0;
 }

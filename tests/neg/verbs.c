@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -19,6 +20,8 @@
 #include <linux/mount.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
@@ -1099,6 +1102,75 @@ VERB(root)
 	return verb_run(argc - 2, argv + 2);
 }
 
+/*
+ * poll FILE THREADS: what a provider does that runs when the policy comes. Each thread tries the
+ * file once a millisecond, by a child every 16th time, and writes one letter: its own, a capital
+ * one when the file could be opened, '?' for another errno than EACCES.
+ */
+static const char *polled;
+
+static char poll_once(int i, bool forked)
+{
+	char *argv[] = {(char *)"forked", (char *)"read", (char *)polled};
+	int r = forked ? verb_forked(3, argv) : verb_run(2, argv + 1);
+
+	if (r && r != EACCES)
+		return '?';
+	return (r ? 'a' : 'A') + i;
+}
+
+static void *poll_loop(void *data)
+{
+	int i = (int)(long)data, n;
+	char letter;
+
+	for (n = 0;; n++) {
+		letter = poll_once(i, n % 16 == 15);
+		if (write(STDOUT_FILENO, &letter, 1) != 1)
+			return NULL;
+		usleep(1000);
+	}
+}
+
+VERB(poll)
+{
+	int n = number(argv[2]), i;
+	pthread_t thread;
+
+	polled = argv[1];
+	for (i = 1; i < n; i++)
+		if (pthread_create(&thread, NULL, poll_loop, (void *)(long)i))
+			return broken();
+	poll_loop(NULL);
+	return 0;
+}
+
+/* poll-holding FILE: the same by one thread that has the file open already, before the policy. */
+VERB(poll_holding)
+{
+	char *words[] = {argv[0], argv[1], (char *)"1"};
+
+	if (open(argv[1], O_RDWR) < 0)
+		return broken();
+	return verb_poll(3, words);
+}
+
+/* Waits for ever in the kernel for a page that nobody brings. */
+VERB(stuck)
+{
+	struct uffdio_api api = {.api = UFFD_API};
+	struct uffdio_register range = {.range.len = PAGE, .mode = UFFDIO_REGISTER_MODE_MISSING};
+	int uffd = syscall(SYS_userfaultfd, 0), ends[2];
+	char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	range.range.start = (unsigned long)page;
+	if (uffd < 0 || ioctl(uffd, UFFDIO_API, &api) < 0 ||
+	    ioctl(uffd, UFFDIO_REGISTER, &range) < 0 || pipe(ends) < 0 ||
+	    write(ends[1], "x", 1) != 1 || write(STDOUT_FILENO, "s", 1) != 1)
+		return broken();
+	return result(read(ends[0], page, 1));
+}
+
 const struct verb verbs[] = {
 	{"read", 1, verb_read, "FILE"},
 	{"read-at", 2, verb_read_at, "DIRECTORY NAME"},
@@ -1208,6 +1280,9 @@ const struct verb verbs[] = {
 	{"iopl", 0, verb_iopl, ""},
 	{"realtime", 0, verb_nice, ""},
 	{"fork", 0, verb_fork, ""},
+	{"poll", 2, verb_poll, "FILE THREADS"},
+	{"poll-holding", 1, verb_poll_holding, "FILE"},
+	{"stuck", 0, verb_stuck, ""},
 	{"forked", 1, verb_forked, "VERB..."},
 	{"child", 1, verb_child, "VERB..."},
 	{"as", 2, verb_root, "UID VERB..."},

@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The programs as people use them: a provider that runs already, the agent that comes, dies and
+ * comes again, and a command in a compartment of its own. The provider says with a letter a
+ * millisecond whether it could open what it must not.
+ */
+#include "harness.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include "compart/compart.h"
+
+#define READY_MS 60000
+
+struct scene {
+	char policy[PATH_MAX], var[PATH_MAX], probe[PATH_MAX / 2];
+	char *cgroup;
+	pid_t agent, provider;
+	int notify, letters;
+};
+
+static void scene_done(struct scene *s)
+{
+	if (s->agent > 0) {
+		kill(s->agent, SIGTERM);
+		cell_wait(s->agent);
+	}
+	if (s->cgroup) {
+		cgroup_kill(s->cgroup, HARNESS_DEADLINE_MS, NULL);
+		cgroup_remove(s->cgroup);
+	}
+	if (s->provider > 0)
+		cell_wait(s->provider);
+	cleanup_closep(&s->notify);
+	cleanup_closep(&s->letters);
+	free(s->cgroup);
+}
+#define _cleanup_scene_ _cleanup_(scene_done)
+
+static int scene_init(struct scene *s, const char *policy)
+{
+	char own[PATH_MAX / 2];
+	struct error error = {};
+	ssize_t n = readlink("/proc/self/exe", own, sizeof(own) - 1);
+
+	s->notify = s->letters = -1;
+	CHECK(n > 0, "no /proc/self/exe");
+	own[n] = 0;
+	dirname(own);
+	snprintf(s->probe, sizeof(s->probe), "%.1900s/probe", own);
+	snprintf(s->policy, sizeof(s->policy), "%s/policies/%s.yaml", own, policy);
+	snprintf(s->var, sizeof(s->var), "PROBE=%s", s->probe);
+	CHECK(access(s->probe, X_OK) == 0 && access(s->policy, R_OK) == 0,
+	      "no probe and policies/ beside this program");
+	CHECK(fixture_make() == 0, "no fixture");
+	CHECK(cgroup_own_create("test-agent", &s->cgroup, &error) == 0, "%.200s", error.text);
+	return 0;
+}
+
+/* --- programs --- */
+
+static void child_outputs(int out)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	dup2(null, STDIN_FILENO);
+	dup2(out >= 0 ? out : null, STDOUT_FILENO);
+	close_range(3, ~0u, 0);
+}
+
+/* Runs a program of the PATH; its standard output into `out` (its caller's is full of results). */
+static pid_t start(const char *const argv[], int out)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		child_outputs(out);
+		execvp(argv[0], (char *const *)argv);
+		_exit(127);
+	}
+	return pid;
+}
+
+static int run(const char *const argv[])
+{
+	return cell_wait_ms(start(argv, -1), READY_MS, true);
+}
+
+static int notify_socket(char *name, size_t size)
+{
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int n;
+
+	n = snprintf(name, size, "@bulkhead-test-notify-%d", getpid());
+	memcpy(sun.sun_path + 1, name + 1, n - 1);
+	if (bind(fd, (struct sockaddr *)&sun, offsetof(struct sockaddr_un, sun_path) + n) < 0)
+		return -errno;
+	return TAKE_FD(fd);
+}
+
+/* What it tells its service manager: 0 on READY=1. */
+static int wait_ready(struct scene *s)
+{
+	struct pollfd p = {.fd = s->notify, .events = POLLIN};
+	char text[2048];
+	ssize_t n;
+
+	while (poll(&p, 1, READY_MS) > 0) {
+		n = read(s->notify, text, sizeof(text) - 1);
+		text[n > 0 ? n : 0] = 0;
+		if (strstr(text, "READY=1"))
+			return 0;
+		if (strstr(text, "ERRNO="))
+			break;
+	}
+	return -1;
+}
+
+static int agent_start(struct scene *s)
+{
+	const char *const argv[] = {"bulkheadd", NULL};
+	char name[64];
+
+	s->notify = notify_socket(name, sizeof(name));
+	CHECK(s->notify >= 0, "no notify socket");
+	setenv("NOTIFY_SOCKET", name, 1);
+	s->agent = start(argv, -1);
+	unsetenv("NOTIFY_SOCKET");
+	CHECK(s->agent > 0 && wait_ready(s) == 0, "bulkheadd did not become ready");
+	close(s->notify);
+	s->notify = -1;
+	return 0;
+}
+
+static int agent_end(struct scene *s, int signal)
+{
+	int r;
+
+	kill(s->agent, signal);
+	r = cell_wait(s->agent);
+	s->agent = 0;
+	return r;
+}
+
+static int attach(struct scene *s)
+{
+	const char *const argv[] = {"bulkhead", "attach", s->policy, "--cgroup",
+				    s->cgroup,	"--var",  s->var,    NULL};
+
+	return run(argv);
+}
+
+static int detach(struct scene *s)
+{
+	const char *const argv[] = {"bulkhead", "detach", "--cgroup", s->cgroup, NULL};
+
+	return run(argv);
+}
+
+static int provider_start(struct scene *s, const char *verb, const char *threads)
+{
+	const char *const argv[] = {s->probe, verb, FIXTURE_SECRET, threads, NULL};
+	int ends[2];
+
+	CHECK(pipe2(ends, O_CLOEXEC) == 0, "no pipe");
+	s->provider = start(argv, ends[1]);
+	close(ends[1]);
+	s->letters = ends[0];
+	CHECK(s->provider > 0 && cell_move(s->cgroup, s->provider) == 0, "no provider");
+	return 0;
+}
+
+/* --- its letters --- */
+
+struct heard {
+	unsigned int opened, refused, other;
+	unsigned int threads; /* bits: who spoke */
+};
+
+/* What is in the pipe already was said before now. */
+static void forget_letters(struct scene *s)
+{
+	struct pollfd p = {.fd = s->letters, .events = POLLIN};
+	char letters[4096];
+
+	while (poll(&p, 1, 0) > 0 && read(s->letters, letters, sizeof(letters)) > 0)
+		continue;
+	/* One letter of each thread may have been on its way. */
+	for (int i = 0; i < 8; i++)
+		if (poll(&p, 1, 1000) <= 0 || read(s->letters, letters, 1) != 1)
+			break;
+}
+
+static struct heard hear(struct scene *s, unsigned int n)
+{
+	struct pollfd p = {.fd = s->letters, .events = POLLIN};
+	struct heard heard = {};
+	char letter;
+
+	while (n-- > 0 && poll(&p, 1, HARNESS_DEADLINE_MS) > 0 &&
+	       read(s->letters, &letter, 1) == 1) {
+		if (letter == '?')
+			heard.other++;
+		else if (isupper(letter))
+			heard.opened++;
+		else
+			heard.refused++;
+		if (isalpha(letter))
+			heard.threads |= 1u << (tolower(letter) - 'a');
+	}
+	return heard;
+}
+
+/* All of the next n attempts are refused. */
+static int hear_refused(struct scene *s, unsigned int n, const char *when)
+{
+	struct heard heard = hear(s, n);
+
+	CHECK(heard.opened == 0, "%s: opened %u times of %u", when, heard.opened, n);
+	CHECK(heard.other == 0 && heard.refused == n, "%s: %u refused, %u failed otherwise", when,
+	      heard.refused, heard.other);
+	return 0;
+}
+
+/* Everything it said since the last time, while something went on beside it. */
+static int drain_refused(struct scene *s, const char *when)
+{
+	struct pollfd p = {.fd = s->letters, .events = POLLIN};
+	struct heard heard;
+
+	while (poll(&p, 1, 0) > 0) {
+		heard = hear(s, 1);
+		CHECK(heard.opened == 0, "%s: opened once", when);
+	}
+	return 0;
+}
+
+static int began_open(struct scene *s)
+{
+	struct heard heard = hear(s, 20);
+
+	CHECK(heard.opened == 20, "control: %u of 20 opens before the policy", heard.opened);
+	return 0;
+}
+
+/* --- cases --- */
+
+static int case_older_process(struct kern *kern _unused_)
+{
+	_cleanup_scene_ struct scene s = {};
+	struct heard heard;
+
+	if (scene_init(&s, "report") || provider_start(&s, "poll", "1") || began_open(&s) ||
+	    agent_start(&s))
+		return -1;
+	CHECK(attach(&s) == 0, "attach failed");
+	forget_letters(&s);
+	if (hear_refused(&s, 100, "attached"))
+		return -1;
+	CHECK(detach(&s) == 0, "detach failed");
+	forget_letters(&s);
+	heard = hear(&s, 20);
+	CHECK(heard.opened == 20, "detached: %u of 20 opens", heard.opened);
+	return 0;
+}
+
+static int case_older_threads(struct kern *kern _unused_)
+{
+	_cleanup_scene_ struct scene s = {};
+	struct heard heard;
+
+	if (scene_init(&s, "report") || provider_start(&s, "poll", "8") || began_open(&s) ||
+	    agent_start(&s))
+		return -1;
+	CHECK(attach(&s) == 0, "attach failed");
+	forget_letters(&s);
+	heard = hear(&s, 400);
+	CHECK(heard.opened == 0 && heard.refused == 400, "%u opens of 400", heard.opened);
+	CHECK(heard.threads == 0xff, "threads that spoke: %#x of 0xff", heard.threads);
+	CHECK(detach(&s) == 0, "detach failed");
+	return 0;
+}
+
+static int reload(void)
+{
+	const char *const argv[] = {"bulkhead", "reload", "--all", NULL};
+
+	return run(argv);
+}
+
+/* Killed, started again, reloaded, stopped: not one instant without enforcement. */
+static int case_agent_dies(struct kern *kern _unused_)
+{
+	_cleanup_scene_ struct scene s = {};
+	int i;
+
+	if (scene_init(&s, "report") || provider_start(&s, "poll", "1") || began_open(&s) ||
+	    agent_start(&s))
+		return -1;
+	CHECK(attach(&s) == 0, "attach failed");
+	forget_letters(&s);
+	if (hear_refused(&s, 50, "attached"))
+		return -1;
+	agent_end(&s, SIGKILL);
+	if (hear_refused(&s, 200, "the agent killed") || agent_start(&s) ||
+	    drain_refused(&s, "the agent starting again") ||
+	    hear_refused(&s, 50, "the agent started again"))
+		return -1;
+	for (i = 0; i < 3; i++)
+		CHECK(reload() == 0, "reload failed");
+	if (drain_refused(&s, "reloading") || hear_refused(&s, 50, "reloaded"))
+		return -1;
+	CHECK(agent_end(&s, SIGTERM) == 0, "bulkheadd did not stop well");
+	if (hear_refused(&s, 50, "the agent stopped") || agent_start(&s))
+		return -1;
+	CHECK(detach(&s) == 0, "the agent that came later cannot detach");
+	return 0;
+}
+
+/* A refused attach leaves everything as it was. */
+static int refused_attach(struct scene *s, const char *why)
+{
+	struct heard heard;
+
+	CHECK(attach(s) != 0, "attached in spite of %s", why);
+	forget_letters(s);
+	heard = hear(s, 30);
+	CHECK(heard.opened == 30, "after the refused attach: %u of 30 opens", heard.opened);
+	CHECK(detach(s) != 0, "a compartment was left");
+	return 0;
+}
+
+static int case_held_descriptor(struct kern *kern _unused_)
+{
+	_cleanup_scene_ struct scene s = {};
+
+	if (scene_init(&s, "plain") || provider_start(&s, "poll-holding", "1") || began_open(&s) ||
+	    agent_start(&s))
+		return -1;
+	return refused_attach(&s, "a descriptor on what the policy forbids");
+}
+
+/* A process that never freezes: attach ends in time, names it, and thaws the others. */
+static int case_stuck(struct kern *kern _unused_)
+{
+	_cleanup_scene_ struct scene s = {};
+	const char *const argv[] = {s.probe, "stuck", NULL};
+	struct timespec from, to;
+	int ends[2], r;
+	pid_t pid;
+	char byte;
+
+	if (scene_init(&s, "plain") || provider_start(&s, "poll", "1") || began_open(&s) ||
+	    agent_start(&s))
+		return -1;
+	CHECK(pipe2(ends, O_CLOEXEC) == 0, "no pipe");
+	pid = start(argv, ends[1]);
+	CHECK(pid > 0 && cell_move(s.cgroup, pid) == 0 && read(ends[0], &byte, 1) == 1,
+	      "no stuck process");
+	close(ends[0]);
+	close(ends[1]);
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	r = refused_attach(&s, "a process that does not freeze");
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	kill(pid, SIGKILL);
+	cell_wait(pid);
+	if (r)
+		return r;
+	CHECK(to.tv_sec - from.tv_sec < 30, "it took %ld s", (long)(to.tv_sec - from.tv_sec));
+	return 0;
+}
+
+/* Whoever attaches does not lock itself in. */
+static int case_caller(struct kern *kern _unused_)
+{
+	_cleanup_scene_ struct scene s = {};
+
+	if (scene_init(&s, "plain") || agent_start(&s))
+		return -1;
+	free(s.cgroup);
+	s.cgroup = strdup("/sys/fs/cgroup");
+	CHECK(attach(&s) != 0, "attached the root of all cgroups");
+	free(s.cgroup);
+	s.cgroup = NULL;
+	return 0;
+}
+
+static int run_inside(struct scene *s, const char *policy, const char *file, char *line,
+		      size_t size)
+{
+	const char *const argv[] = {"bulkhead", "run",	  policy, "--var", s->var, "--",
+				    s->probe,	"--deny", "13",	  "read",  file,   NULL};
+	int ends[2], r;
+	ssize_t n;
+
+	CHECK(pipe2(ends, O_CLOEXEC) == 0, "no pipe");
+	r = cell_wait_ms(start(argv, ends[1]), READY_MS, true);
+	close(ends[1]);
+	n = read(ends[0], line, size - 1);
+	close(ends[0]);
+	line[n > 0 ? n : 0] = 0;
+	return r;
+}
+
+/* Without an agent. */
+static int case_run(struct kern *kern _unused_)
+{
+	_cleanup_scene_ struct scene s = {};
+	char line[128];
+	int r;
+
+	if (scene_init(&s, "plain"))
+		return -1;
+	r = run_inside(&s, s.policy, FIXTURE_SECRET, line, sizeof(line));
+	CHECK(r == 0 && !strncmp(line, "DENIED 13", 9), "status %d: %.100s", r, line);
+	r = run_inside(&s, s.policy, FIXTURE_OPEN, line, sizeof(line));
+	CHECK(r == 0 && !strncmp(line, "ALLOWED", 7), "status %d: %.100s", r, line);
+	return 0;
+}
+
+/* A policy that cannot be had: nothing runs instead. */
+static int case_run_without(struct kern *kern _unused_)
+{
+	_cleanup_scene_ struct scene s = {};
+	char line[128];
+	int r;
+
+	if (scene_init(&s, "plain"))
+		return -1;
+	r = run_inside(&s, "/no/such/policy.yaml", FIXTURE_SECRET, line, sizeof(line));
+	CHECK(r == 125 && !line[0], "status %d: %.100s", r, line);
+	return 0;
+}
+
+/* As many at once as this host has processors, and then some. */
+static int case_run_many(struct kern *kern)
+{
+	_cleanup_scene_ struct scene s = {};
+	const char *const argv[] = {"bulkhead", "run",	  s.policy, "--var", s.var,	     "--",
+				    s.probe,	"--deny", "13",	    "read",  FIXTURE_SECRET, NULL};
+	struct bh_compartment entry;
+	pid_t pids[4];
+	__u32 id;
+	int i;
+
+	if (scene_init(&s, "plain"))
+		return -1;
+	for (i = 0; i < 4; i++)
+		pids[i] = start(argv, -1);
+	for (i = 0; i < 4; i++)
+		CHECK(cell_wait_ms(pids[i], READY_MS, true) == 0, "one of four failed");
+	for (id = 1; id < BH_MAX_COMPARTMENTS; id++)
+		CHECK(kern_compartment_get(kern, id, &entry) < 0, "compartment %u is left", id);
+	return 0;
+}
+
+const struct test_case agent_cases[] = {
+	{"agent/run", case_run, CASE_REFUSES},
+	{"agent/run-without-policy", case_run_without, CASE_ALLOWS},
+	{"agent/run-many", case_run_many, CASE_ALLOWS},
+	{"agent/older-process", case_older_process, CASE_REFUSES},
+	{"agent/older-threads", case_older_threads, CASE_REFUSES},
+	{"agent/agent-dies", case_agent_dies, CASE_REFUSES},
+	{"agent/held-descriptor", case_held_descriptor, CASE_ALLOWS},
+	{"agent/stuck", case_stuck, CASE_ALLOWS},
+	{"agent/caller", case_caller, CASE_ALLOWS},
+	{},
+};
