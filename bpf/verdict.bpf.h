@@ -129,7 +129,10 @@ static __noinline __attribute__((unused)) long bh_refuse(const struct bh_subject
 	tally = bpf_map_lookup_elem(&bh_tallies, &index);
 	if (!tally)
 		return verdict;
-	__sync_fetch_and_add(&tally->refused, 1);
+	if (r->hook == BH_HOOK_CGROUP_MOVE)
+		__sync_fetch_and_add(&tally->noted, 1);
+	else
+		__sync_fetch_and_add(&tally->refused, 1);
 	if (r->hook < BH_HOOK_COUNT)
 		__sync_fetch_and_add(&tally->hook[r->hook], 1);
 	if (r->reason >= BH_REASON_UNSURE)

@@ -135,7 +135,7 @@ struct bh_start {
 	__u32 self;  /* class PROC: state after "/PID" of the own thread group, 0 else */
 };
 
-/* Counters of a compartment. refused = reported + quiet + lost, at any quiet moment. */
+/* Counters of a compartment. refused + noted = reported + quiet + lost, at any quiet moment. */
 struct bh_tally {
 	__u64 seq;     /* events numbered so far */
 	__u64 refused; /* in audit mode: would have been */
@@ -144,7 +144,8 @@ struct bh_tally {
 	__u64 lost;
 	__u64 unsure;
 	__u64 hook[BH_HOOK_COUNT];
-	__u64 reserved[8];
+	__u64 noted; /* moves across the edge: told, not refused */
+	__u64 reserved[7];
 };
 
 enum bh_event_bit {

@@ -2,9 +2,11 @@
 #include "log.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *program_name = "bulkhead";
@@ -20,6 +22,17 @@ void log_set_level(enum log_level level)
 	max_level = level;
 }
 
+/* systemd tells which stream is the journal's; a pipe or file that took its place wants words. */
+static bool is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long dev, ino;
+	struct stat st;
+
+	return stream && sscanf(stream, "%llu:%llu", &dev, &ino) == 2 &&
+	       fstat(STDERR_FILENO, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
+}
+
 void log_line(enum log_level level, const char *format, ...)
 {
 	/* syslog(3) priorities of the four levels, read by the journal from a leading <N>. */
@@ -30,7 +43,7 @@ void log_line(enum log_level level, const char *format, ...)
 
 	if (level > max_level)
 		return;
-	if (getenv("JOURNAL_STREAM"))
+	if (is_journal())
 		n = snprintf(line, sizeof(line), "<%d>", priority[level]);
 	else
 		n = snprintf(line, sizeof(line), "%s: ", program_name);

@@ -37,7 +37,6 @@ struct run {
 	int go;	     /* a byte lets the child go on, end of file ends it */
 	int failure; /* errno of its exec; end of file when that went well */
 	int signals;
-	__u64 refused; /* counted before the command began: its own move in */
 	struct error *error;
 };
 
@@ -182,7 +181,6 @@ static int check_label(struct run *run)
 	const struct kern_tasks_query query = {.compartment = run->compartment->id};
 	_cleanup_free_ struct kern_task *tasks = NULL;
 	struct error settled = {0};
-	struct bh_tally tally = {0};
 	size_t n = 0;
 	int r;
 
@@ -191,8 +189,6 @@ static int check_label(struct run *run)
 	r = kern_tasks(run->kern, &query, &tasks, &n, run->error);
 	if (r < 0)
 		return r;
-	kern_tally(run->kern, run->compartment->id, &tally);
-	run->refused = tally.refused;
 	for (size_t i = 0; i < n; i++)
 		if (tasks[i].tid == (__u32)run->child &&
 		    tasks[i].compartment == run->compartment->id &&
@@ -273,10 +269,10 @@ static void tell_refusals(struct run *run)
 {
 	struct bh_tally tally;
 
-	if (kern_tally(run->kern, run->compartment->id, &tally) || tally.refused == run->refused)
+	if (kern_tally(run->kern, run->compartment->id, &tally) || !tally.refused)
 		return;
 	log_info("run: %s: %llu refusals, %llu of them quiet, %llu undecided",
-		 run->compartment->name, (unsigned long long)(tally.refused - run->refused),
+		 run->compartment->name, (unsigned long long)tally.refused,
 		 (unsigned long long)tally.quiet, (unsigned long long)tally.unsure);
 }
 

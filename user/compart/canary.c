@@ -30,7 +30,9 @@
 #include "base/cleanup.h"
 
 /* The whole run. Milliseconds natively, some tenths of a second under emulation. */
-#define CANARY_DEADLINE_MS 5000
+/* Milliseconds natively; seconds under emulation on a busy host. The subtree is frozen meanwhile.
+ */
+#define CANARY_DEADLINE_MS 20000
 
 struct canary {
 	struct kern *kern;
