@@ -340,6 +340,21 @@ static void cgroup_name(const char *name, pid_t pid, const char *format, char *b
 #define OWN_NAME "%s-%d"
 _Static_assert(sizeof(SCOPE_NAME) + BH_NAME_SIZE + 16 < UNIT_NAME_SIZE, "names of scopes");
 
+/* The scope of an attach that failed, or was undone by detach, is still around the process. */
+static bool stands_in(pid_t pid, const char *name, char **ret_cgroup)
+{
+	_cleanup_free_ char *cgroup = NULL;
+	const char *slash;
+
+	if (cgroup_of_pid(pid, &cgroup))
+		return false;
+	slash = strrchr(cgroup, '/');
+	if (!slash || strcmp(slash + 1, name) != 0)
+		return false;
+	*ret_cgroup = TAKE_PTR(cgroup);
+	return true;
+}
+
 static int scope_cgroup(pid_t pid, const char *name, uint64_t deadline_ms, char **ret,
 			struct error *error)
 {
@@ -347,14 +362,13 @@ static int scope_cgroup(pid_t pid, const char *name, uint64_t deadline_ms, char 
 	char unit[UNIT_NAME_SIZE];
 	int r = unit_bus_open(&bus, error);
 
-	if (!r) {
-		cgroup_name(name, pid, SCOPE_NAME, unit, sizeof(unit));
-		return make_scope(bus, unit, pid, deadline_ms, ret, error);
-	}
-	if (r != -EOPNOTSUPP)
+	if (r && r != -EOPNOTSUPP)
 		return r;
-	cgroup_name(name, pid, OWN_NAME, unit, sizeof(unit));
-	return cgroup_own_create(unit, ret, error);
+	cgroup_name(name, pid, r ? OWN_NAME : SCOPE_NAME, unit, sizeof(unit));
+	if (stands_in(pid, unit, ret))
+		return 0;
+	return r ? cgroup_own_create(unit, ret, error)
+		 : make_scope(bus, unit, pid, deadline_ms, ret, error);
 }
 
 int unit_scope(pid_t pid, pid_t caller, const char *name, char **ret_cgroup, struct error *error)

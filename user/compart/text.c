@@ -124,7 +124,8 @@ int text_replace(const char *path, const char *text, mode_t mode)
 	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	if (fd < 0)
 		return -errno;
-	r = write_all(fd, text);
+	/* Whatever the umask: systemd wants to share what it reads, and complains else. */
+	r = fchmod(fd, mode) ? -errno : write_all(fd, text);
 	if (!r && rename(temporary, path))
 		r = -errno;
 	if (r)

@@ -123,10 +123,15 @@ static int check_name(const char *unit, char ret[UNIT_NAME_SIZE], struct error *
 int unit_control_group(sd_bus *bus, const char *unit, const char *interface, char **ret_cgroup,
 		       char **ret_id, struct error *error)
 {
-	_cleanup_free_ char *object = NULL, *group = NULL, *id = NULL;
+	_cleanup_free_ char *object = NULL, *state = NULL, *group = NULL, *id = NULL;
 	char *path;
-	int r = find_unit(bus, "GetUnit", unit, &object, error);
+	/* A unit that does not run is often not loaded, which GetUnit calls unknown. */
+	int r = find_unit(bus, "LoadUnit", unit, &object, error);
 
+	if (!r)
+		r = get_text(bus, object, BUS_UNIT, "LoadState", &state, error);
+	if (!r && !strcmp(state, "not-found"))
+		r = error_set(error, ENOENT, "%s: systemd knows no such unit", unit);
 	if (!r)
 		r = get_text(bus, object, interface, "ControlGroup", &group, error);
 	if (!r)
