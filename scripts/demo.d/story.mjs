@@ -57,7 +57,7 @@ async function refusal(session, violations, compartment, row, when) {
 	const told = `${result.ok ? 'it worked' : result.text}; event: ${event?.errno ?? 'none'}`;
 	if (expect(!result.ok && event?.errno === result.code, `${when}, ${row.name}: ${told}`)) refused.push(row);
 	note(row.name, result.ok ? 'NOT REFUSED' : `refused: ${result.code}`);
-	return [result.ok ? 'WORKED' : result.code ?? 'failed', event ? event.hook : 'not by it',
+	return [result.ok ? 'WORKED' : result.code ?? 'failed', event ? event.hook : 'nowhere',
 		event ? `#${event.seq}` : 'NONE'];
 }
 
@@ -88,7 +88,7 @@ function report(before, groups) {
 	step('What was attempted, and what became of it');
 	const rows = groups.flatMap(([title, cells]) => [[title],
 		...[...cells].map(([row, rest]) => [`  ${row.name}`, row.tool ? 'tool call' : 'process', before.get(row), ...rest])]);
-	printTable(['attempt', 'by', 'before', 'after', 'refused by bulkhead', 'event'], rows);
+	printTable(['attempt', 'by', 'before', 'after', 'refused by bulkhead at', 'event'], rows);
 	if (wrong.length) {
 		console.log(`\nNot as expected:\n${wrong.map(line => `  ${line}`).join('\n')}`);
 		return 1;
@@ -154,4 +154,8 @@ async function tell() {
 	]);
 }
 
-process.exitCode = await tell();
+// exit, not exitCode: a story that ended in the middle has left its listener and its follower open.
+process.exit(await tell().catch(error => {
+	console.log(`\nThe demo ends here: ${error.message}`);
+	return 1;
+}));
