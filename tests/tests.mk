@@ -25,4 +25,14 @@ $(KERN_TESTS) $(NEG_TESTS):
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -pthread $(LIBS)
 
-tests: $(UNIT) $(LAB_TESTS)
+# What providers of tests/systemd run; static, because one of them proves what its first open is.
+SYSTEMD_HELPERS := $(patsubst tests/systemd/%.c,$(BUILD)/tests/systemd/helpers/%,$(wildcard tests/systemd/*.c))
+$(SYSTEMD_HELPERS): $(BUILD)/tests/systemd/helpers/%: tests/systemd/%.c
+	@mkdir -p $(@D)
+	$(call say,HELPER)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -static -o $@ $<
+
+.PHONY: systemd-helpers
+systemd-helpers: $(SYSTEMD_HELPERS)
+
+tests: $(UNIT) $(LAB_TESTS) $(SYSTEMD_HELPERS)
