@@ -5,6 +5,8 @@
 
 #include "kern.h"
 
+struct btf;
+
 /* Maps that user space opens by name when it adopts a pinned set. */
 #define KERN_MAPS(X)                       \
 	X(COMPARTMENTS, "bh_compartments") \
@@ -41,6 +43,7 @@ struct kern {
 	int maps[KERN_MAP_COUNT];
 	int progs[KERN_PROG_COUNT];
 	volatile __u32 *ask; /* the kernel programs' bh_ask, mapped */
+	struct btf *btf;     /* the kernel's, read when first asked for: it takes long */
 	int lock_fd;
 	bool locked;
 };

@@ -437,6 +437,7 @@ void kern_close(struct kern *kern)
 		munmap((void *)kern->ask, (size_t)sysconf(_SC_PAGESIZE));
 	if (kern->lock_fd >= 0)
 		close(kern->lock_fd);
+	btf__free(kern->btf);
 	free(kern);
 }
 
@@ -465,12 +466,11 @@ static bool is_per_cgroup(enum bh_hook hook)
 	       hook == BH_HOOK_SENDMSG6;
 }
 
-int kern_hook_state(struct kern *kern _unused_, enum bh_hook hook, enum kern_hook_state *ret,
+int kern_hook_state(struct kern *kern, enum bh_hook hook, enum kern_hook_state *ret,
 		    __u32 *ret_link_id)
 {
 	/* Refused in task_alloc, counted apart. */
 	enum bh_hook carrier = hook == BH_HOOK_CLONE_INTO_CGROUP ? BH_HOOK_TASK_ALLOC : hook;
-	_cleanup_(cleanup_btf__free) struct btf *btf = NULL;
 	_cleanup_close_ int fd = -1;
 	struct bpf_link_info info = {};
 	__u32 size = sizeof(info);
@@ -490,10 +490,11 @@ int kern_hook_state(struct kern *kern _unused_, enum bh_hook hook, enum kern_hoo
 	}
 	if (fd < 0 && errno != ENOENT)
 		return -errno;
-	btf = btf__load_vmlinux_btf();
-	if (!btf)
+	if (!kern->btf)
+		kern->btf = btf__load_vmlinux_btf();
+	if (!kern->btf)
 		return -errno;
-	*ret = carrier == BH_HOOK_CGROUP_MOVE || kernel_has_hook(btf, hook_name(carrier))
+	*ret = carrier == BH_HOOK_CGROUP_MOVE || kernel_has_hook(kern->btf, hook_name(carrier))
 		       ? KERN_HOOK_LOST
 		       : KERN_HOOK_ABSENT;
 	return 0;
