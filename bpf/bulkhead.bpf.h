@@ -15,7 +15,8 @@
 #define AF_INET 2
 #define AF_INET6 10
 #define MSG_FASTOPEN 0x20000000 /* linux/socket.h */
-#define PROT_WRITE 0x2		/* asm-generic/mman-common.h */
+#define PROT_READ 0x1		/* asm-generic/mman-common.h */
+#define PROT_WRITE 0x2
 #define PROT_EXEC 0x4
 #define MAP_SHARED 0x01 /* linux/mman.h */
 #define FMODE_READ 0x1	/* linux/fs.h */
@@ -25,12 +26,23 @@
 #define O_APPEND 02000		/* asm-generic/fcntl.h */
 #define O_TRUNC 01000
 #define O_TMPFILE_FLAG 020000000 /* __O_TMPFILE */
-#define S_IFMT 00170000		 /* linux/stat.h */
+#define F_SETFL 4		 /* asm-generic/fcntl.h */
+#define F_SETOWN 8
+#define F_SETOWN_EX 15
+#define FIOSETOWN 0x8901 /* asm-generic/sockios.h */
+#define SIOCSPGRP 0x8902
+#define TIOCSTI 0x5412 /* asm-generic/ioctls.h */
+#define TIOCLINUX 0x541c
+#define VM_READ 0x1 /* linux/mm.h */
+#define VM_WRITE 0x2
+#define VM_SHARED 0x8
+#define SB_KERNMOUNT (1 << 22) /* linux/fs.h */
+#define S_IFMT 00170000	       /* linux/stat.h */
 #define S_IFDIR 0040000
 #define RENAME_EXCHANGE 0x2 /* linux/fs.h */
 #define RENAME_WHITEOUT 0x4
 #define CLONE_INTO_CGROUP_FLAG 0x200000000ULL /* linux/sched.h */
-#define PF_FORKNOEXEC 0x40 /* linux/sched.h */
+#define PF_FORKNOEXEC 0x40		      /* linux/sched.h */
 #define PTRACE_MODE_NOAUDIT 0x04	      /* linux/ptrace.h */
 #define CAP_OPT_NOAUDIT 0x2		      /* linux/security.h */
 #define CAP_DAC_READ_SEARCH 2		      /* linux/capability.h */

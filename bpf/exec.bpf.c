@@ -5,7 +5,8 @@
  *   bprm_check_security       exec for a program, exec or interp for what a script names
  *   bprm_committed_creds      the label follows the new program: jit, exec count, pending ends
  *   mmap_file, file_mprotect  map-exec for a file; writable and executable, or nameless executable
- *                             memory needs jit on the running program
+ *                             memory needs jit on the running program; read and write for what a
+ *                             mapping gains
  */
 #include "path.bpf.h"
 
@@ -65,7 +66,7 @@ static __always_inline long bh_judge_executable(const struct bh_subject *s, stru
 		return bh_refuse_jit(s, r);
 	if (!file)
 		return 0;
-	r->perms = BH_PERM_MAP_EXEC;
+	r->perms |= BH_PERM_MAP_EXEC;
 	return bh_judge(s, file->f_path.dentry, r);
 }
 
@@ -75,10 +76,32 @@ int BPF_PROG(bh_mmap_file, struct file *file, unsigned long reqprot, unsigned lo
 {
 	struct bh_refusal r = BH_REFUSAL(MMAP_FILE, BH_REASON_NO_RULE);
 
-	if (!(prot & PROT_EXEC))
+	/* A mapping writes where it likes, whatever the descriptor was opened for. */
+	if (file && prot & PROT_WRITE && flags & MAP_SHARED && file->f_flags & O_APPEND)
+		r.perms = BH_PERM_WRITE;
+	if (!(prot & PROT_EXEC) && !r.perms)
 		return ret;
 	BH_ENTER(s, MMAP_FILE, ret);
+	if (file && !(prot & PROT_EXEC))
+		return bh_judge(&s, file->f_path.dentry, &r);
 	return bh_judge_executable(&s, file, prot & PROT_WRITE, &r);
+}
+
+/* What a mapping can do from now on that it could not: it may be older than the label, and then
+ * only what it could do was judged. */
+static __always_inline __u32 bh_mapping_gains(struct vm_area_struct *vma, struct file *file,
+					      unsigned long prot)
+{
+	unsigned long flags = vma->vm_flags;
+	__u32 perms = 0;
+
+	if (prot & PROT_READ && !(flags & VM_READ))
+		perms |= BH_PERM_READ;
+	if (prot & PROT_WRITE && flags & VM_SHARED && !(flags & VM_WRITE))
+		perms |= BH_PERM_WRITE;
+	if (!perms || !file)
+		return 0;
+	return bh_is_memory(file->f_path.dentry) ? 0 : perms;
 }
 
 SEC("lsm/file_mprotect")
@@ -86,11 +109,16 @@ int BPF_PROG(bh_file_mprotect, struct vm_area_struct *vma, unsigned long reqprot
 	     unsigned long prot, int ret)
 {
 	struct bh_refusal r = BH_REFUSAL(FILE_MPROTECT, BH_REASON_NO_RULE);
+	/* Read once: the newest verifier takes every reading for another file, or none. */
+	struct file *file = vma->vm_file;
 
-	if (!(prot & PROT_EXEC))
+	r.perms = bh_mapping_gains(vma, file, prot);
+	if (!(prot & PROT_EXEC) && !r.perms)
 		return ret;
 	BH_ENTER(s, FILE_MPROTECT, ret);
+	if (file && !(prot & PROT_EXEC))
+		return bh_judge(&s, file->f_path.dentry, &r);
 	/* anon_vma: pages of a private mapping were written, so they are not the file's any more.
 	 */
-	return bh_judge_executable(&s, vma->vm_file, prot & PROT_WRITE || vma->anon_vma, &r);
+	return bh_judge_executable(&s, file, prot & PROT_WRITE || vma->anon_vma, &r);
 }

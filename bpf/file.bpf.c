@@ -2,11 +2,14 @@
 /*
  * Files: opening and every change of names, content and attributes.
  *
- *   file_open                     read, write, append, create (O_TMPFILE), exec|interp (opened to
- * run) path_mknod mkdir symlink      create path_unlink rmdir             delete path_link
- * path_rename         create and delete at both ends, and no right gained by a new name
+ *   file_open                     read, write, append, create (O_TMPFILE), exec|interp (opened to run)
+ *   path_mknod mkdir symlink      create
+ *   path_unlink rmdir             delete
+ *   path_link path_rename         create and delete at both ends, and no right gained by a new name
  *   path_truncate file_truncate   write (6.1 has path_truncate alone, for ftruncate too)
  *   path_chmod path_chown         attributes
+ *   file_fcntl file_ioctl         write, to take O_APPEND off; closed: signals to others, typing for
+ *                                 them on a terminal
  *   sb_free_security              forgets a superblock before its address can be used again
  */
 #include "path.bpf.h"
@@ -197,6 +200,8 @@ SEC("lsm/path_truncate")
 int BPF_PROG(bh_path_truncate, const struct path *path, int ret)
 {
 	BH_ENTER(s, PATH_TRUNCATE, ret);
+	if (bh_is_memory(path->dentry))
+		return 0;
 	return BH_JUDGE(s, PATH_TRUNCATE, path->dentry, BH_PERM_WRITE);
 }
 
@@ -205,6 +210,8 @@ SEC("lsm/file_truncate")
 int BPF_PROG(bh_file_truncate, struct file *file, int ret)
 {
 	BH_ENTER(s, FILE_TRUNCATE, ret);
+	if (bh_is_memory(file->f_path.dentry))
+		return 0;
 	return BH_JUDGE(s, FILE_TRUNCATE, file->f_path.dentry, BH_PERM_WRITE);
 }
 
@@ -220,6 +227,49 @@ int BPF_PROG(bh_path_chown, const struct path *path, u64 uid, u64 gid, int ret)
 {
 	BH_ENTER(s, PATH_CHOWN, ret);
 	return BH_JUDGE(s, PATH_CHOWN, path->dentry, BH_PERM_ATTRIBUTES);
+}
+
+/* Who is sent a descriptor's signals, any of them by F_SETSIG, is asked of nobody when they are
+ * sent.
+ */
+SEC("lsm/file_fcntl")
+int BPF_PROG(bh_file_fcntl, struct file *file, unsigned int cmd, unsigned long arg, int ret)
+{
+	if (cmd != F_SETOWN && cmd != F_SETOWN_EX && cmd != F_SETFL)
+		return ret;
+	BH_ENTER(s, FILE_FCNTL, ret);
+	if (cmd != F_SETFL)
+		return BH_CLOSED(s, FILE_FCNTL, cmd);
+	/* What was opened to append becomes open to write. */
+	if (arg & O_APPEND || !(file->f_flags & O_APPEND) || !(file->f_mode & FMODE_WRITE))
+		return 0;
+	return BH_JUDGE(s, FILE_FCNTL, file->f_path.dentry, BH_PERM_WRITE);
+}
+
+/* Signals to others as above, and typing on a terminal for whoever reads it next. */
+static __always_inline bool bh_ioctl_is_closed(unsigned int cmd)
+{
+	return cmd == FIOSETOWN || cmd == SIOCSPGRP || cmd == TIOCSTI || cmd == TIOCLINUX;
+}
+
+SEC("lsm/file_ioctl")
+int BPF_PROG(bh_file_ioctl, struct file *file, unsigned int cmd, unsigned long arg, int ret)
+{
+	if (!bh_ioctl_is_closed(cmd))
+		return ret;
+	BH_ENTER(s, FILE_IOCTL, ret);
+	return BH_CLOSED(s, FILE_IOCTL, cmd);
+}
+
+/* Of 32-bit programs, which any program can be by int 0x80; a kernel without it asks the one above.
+ */
+SEC("lsm/file_ioctl_compat")
+int BPF_PROG(bh_file_ioctl_compat, struct file *file, unsigned int cmd, unsigned long arg, int ret)
+{
+	if (!bh_ioctl_is_closed(cmd))
+		return ret;
+	BH_ENTER(s, FILE_IOCTL, ret);
+	return BH_CLOSED(s, FILE_IOCTL, cmd);
 }
 
 /* An address is identity only while its superblock lives. */

@@ -3,9 +3,10 @@
  * The rest of the kernel's surface: what no compartment may do in this version.
  *
  *   capable                   all capabilities but the policy's; also the backstop for what has no
- *                             hook of its own (setns, unshare, open_tree, fsopen, mount_setattr,
- * ...) bpf userns_create sb_mount move_mount perf_event_open inode_init_security_anon  io_uring and
- * userfaultfd, by the name of their anonymous inode: the one hook that all kernels have for them
+ *                             hook of its own (setns, unshare, open_tree, fsopen, mount_setattr)
+ *   bpf userns_create sb_mount move_mount perf_event_open
+ *   inode_init_security_anon  io_uring and userfaultfd, by the name of their anonymous inode: the
+ *                             one hook that all kernels have for them
  *   iter/task_file            user space's question: which superblock is behind a descriptor
  */
 #include "verdict.bpf.h"

@@ -303,6 +303,12 @@ bh_refuse_place(const struct bh_subject *s, struct bh_refusal *r, struct bh_slot
 	return bh_refuse(s, r, slot);
 }
 
+/* Memory that a descriptor stands for: of the kernel's own filesystems, which nobody can name. */
+static __always_inline bool bh_is_memory(struct dentry *dentry)
+{
+	return dentry->d_sb->s_flags & SB_KERNMOUNT;
+}
+
 /* The whole of most file hooks. */
 static __noinline __attribute__((unused)) long bh_judge(const struct bh_subject *s,
 							struct dentry *dentry, struct bh_refusal *r)

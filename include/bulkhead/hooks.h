@@ -18,44 +18,46 @@
 #define BH_ENOSYS 38
 #define BH_EAFNOSUPPORT 97
 
-#define BH_HOOKS(X)                                               \
-	X(NONE, "none", 0, NONE)                                  \
-	X(FILE_OPEN, "file_open", BH_EACCES, FILE)                \
-	X(BPRM_CHECK, "bprm_check_security", BH_EACCES, EXEC)     \
-	X(MMAP_FILE, "mmap_file", BH_EACCES, EXEC)                \
-	X(FILE_MPROTECT, "file_mprotect", BH_EACCES, EXEC)        \
-	X(PATH_UNLINK, "path_unlink", BH_EACCES, FILE)            \
-	X(PATH_RMDIR, "path_rmdir", BH_EACCES, FILE)              \
-	X(PATH_MKDIR, "path_mkdir", BH_EACCES, FILE)              \
-	X(PATH_MKNOD, "path_mknod", BH_EACCES, FILE)              \
-	X(PATH_SYMLINK, "path_symlink", BH_EACCES, FILE)          \
-	X(PATH_LINK, "path_link", BH_EACCES, FILE)                \
-	X(PATH_RENAME, "path_rename", BH_EACCES, FILE)            \
-	X(PATH_TRUNCATE, "path_truncate", BH_EACCES, FILE)        \
-	X(FILE_TRUNCATE, "file_truncate", BH_EACCES, FILE)        \
-	X(PATH_CHMOD, "path_chmod", BH_EACCES, FILE)              \
-	X(PATH_CHOWN, "path_chown", BH_EACCES, FILE)              \
-	X(SOCKET_CREATE, "socket_create", BH_EAFNOSUPPORT, NET)   \
-	X(SOCKET_CONNECT, "socket_connect", BH_EACCES, NET)       \
-	X(SOCKET_SENDMSG, "socket_sendmsg", BH_EACCES, NET)       \
-	X(UNIX_CONNECT, "unix_stream_connect", BH_EACCES, UNIX)   \
-	X(UNIX_SEND, "unix_may_send", BH_EACCES, UNIX)            \
-	X(CONNECT4, "connect4", BH_EACCES, NET)                   \
-	X(CONNECT6, "connect6", BH_EACCES, NET)                   \
-	X(SENDMSG4, "sendmsg4", BH_EACCES, NET)                   \
-	X(SENDMSG6, "sendmsg6", BH_EACCES, NET)                   \
-	X(TASK_ALLOC, "task_alloc", BH_EAGAIN, TASK)              \
-	X(CLONE_INTO_CGROUP, "clone_into_cgroup", BH_EPERM, TASK) \
-	X(CGROUP_MOVE, "cgroup_attach_task", BH_EPERM, TASK)      \
-	X(PTRACE, "ptrace_access_check", BH_EPERM, TASK)          \
-	X(TASK_KILL, "task_kill", BH_EPERM, TASK)                 \
-	X(BPF, "bpf", BH_ENOSYS, KERNEL)                          \
-	X(USERNS, "userns_create", BH_EPERM, KERNEL)              \
-	X(SB_MOUNT, "sb_mount", BH_EPERM, KERNEL)                 \
-	X(MOVE_MOUNT, "move_mount", BH_EPERM, KERNEL)             \
-	X(CAPABLE, "capable", BH_EPERM, KERNEL)                   \
-	X(PERF_EVENT, "perf_event_open", BH_ENOSYS, KERNEL)       \
-	X(ANON_INODE, "inode_init_security_anon", BH_ENOSYS, KERNEL)
+#define BH_HOOKS(X)                                                  \
+	X(NONE, "none", 0, NONE)                                     \
+	X(FILE_OPEN, "file_open", BH_EACCES, FILE)                   \
+	X(BPRM_CHECK, "bprm_check_security", BH_EACCES, EXEC)        \
+	X(MMAP_FILE, "mmap_file", BH_EACCES, EXEC)                   \
+	X(FILE_MPROTECT, "file_mprotect", BH_EACCES, EXEC)           \
+	X(PATH_UNLINK, "path_unlink", BH_EACCES, FILE)               \
+	X(PATH_RMDIR, "path_rmdir", BH_EACCES, FILE)                 \
+	X(PATH_MKDIR, "path_mkdir", BH_EACCES, FILE)                 \
+	X(PATH_MKNOD, "path_mknod", BH_EACCES, FILE)                 \
+	X(PATH_SYMLINK, "path_symlink", BH_EACCES, FILE)             \
+	X(PATH_LINK, "path_link", BH_EACCES, FILE)                   \
+	X(PATH_RENAME, "path_rename", BH_EACCES, FILE)               \
+	X(PATH_TRUNCATE, "path_truncate", BH_EACCES, FILE)           \
+	X(FILE_TRUNCATE, "file_truncate", BH_EACCES, FILE)           \
+	X(PATH_CHMOD, "path_chmod", BH_EACCES, FILE)                 \
+	X(PATH_CHOWN, "path_chown", BH_EACCES, FILE)                 \
+	X(SOCKET_CREATE, "socket_create", BH_EAFNOSUPPORT, NET)      \
+	X(SOCKET_CONNECT, "socket_connect", BH_EACCES, NET)          \
+	X(SOCKET_SENDMSG, "socket_sendmsg", BH_EACCES, NET)          \
+	X(UNIX_CONNECT, "unix_stream_connect", BH_EACCES, UNIX)      \
+	X(UNIX_SEND, "unix_may_send", BH_EACCES, UNIX)               \
+	X(CONNECT4, "connect4", BH_EACCES, NET)                      \
+	X(CONNECT6, "connect6", BH_EACCES, NET)                      \
+	X(SENDMSG4, "sendmsg4", BH_EACCES, NET)                      \
+	X(SENDMSG6, "sendmsg6", BH_EACCES, NET)                      \
+	X(TASK_ALLOC, "task_alloc", BH_EAGAIN, TASK)                 \
+	X(CLONE_INTO_CGROUP, "clone_into_cgroup", BH_EPERM, TASK)    \
+	X(CGROUP_MOVE, "cgroup_attach_task", BH_EPERM, TASK)         \
+	X(PTRACE, "ptrace_access_check", BH_EPERM, TASK)             \
+	X(TASK_KILL, "task_kill", BH_EPERM, TASK)                    \
+	X(BPF, "bpf", BH_ENOSYS, KERNEL)                             \
+	X(USERNS, "userns_create", BH_EPERM, KERNEL)                 \
+	X(SB_MOUNT, "sb_mount", BH_EPERM, KERNEL)                    \
+	X(MOVE_MOUNT, "move_mount", BH_EPERM, KERNEL)                \
+	X(CAPABLE, "capable", BH_EPERM, KERNEL)                      \
+	X(PERF_EVENT, "perf_event_open", BH_ENOSYS, KERNEL)          \
+	X(ANON_INODE, "inode_init_security_anon", BH_ENOSYS, KERNEL) \
+	X(FILE_FCNTL, "file_fcntl", BH_EPERM, FILE)                  \
+	X(FILE_IOCTL, "file_ioctl", BH_EPERM, FILE)
 
 #define BH_HOOK_ENUM_(name, text, err, plane) BH_HOOK_##name,
 enum bh_hook { BH_HOOKS(BH_HOOK_ENUM_) BH_HOOK_COUNT };

@@ -91,6 +91,11 @@ static const struct hook_row rows[] = {
 	CLOSED("move-mount", MOVE_MOUNT, "fsmount " FIXTURE "/work/sub"),
 	CLOSED("settime", CAPABLE, "settime"),
 	CLOSED("perf", PERF_EVENT, "perf"),
+	PLACE("append-off", FILE_FCNTL, "append-off 200", "/secret/key"),
+	CLOSED("set-owner", FILE_FCNTL, "set-owner 201 PID"),
+	CLOSED("set-owner-ioctl", FILE_IOCTL, "set-owner-ioctl 201 PID"),
+	CLOSED("type", FILE_IOCTL, "type 200"),
+	PLACE("map-gain", FILE_MPROTECT, "map-gain-write 200", "/secret/key"),
 	ROW("io-uring", ANON_INODE, "io-uring", NAME, CLOSED, "[io_uring]"),
 	ROW("userfaultfd", ANON_INODE, "userfaultfd", NAME, CLOSED, "[userfaultfd]"),
 };

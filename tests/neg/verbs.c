@@ -20,6 +20,7 @@
 #include <linux/mount.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
+#include <linux/sockios.h>
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -299,6 +300,64 @@ VERB(fchmod)
 VERB(chown)
 {
 	return result(chown(argv[1], geteuid(), getegid()));
+}
+
+/* O_APPEND put on and taken off again: the second is a right to write. */
+VERB(append_off)
+{
+	if (fcntl(number(argv[1]), F_SETFL, O_APPEND))
+		return broken();
+	return result(fcntl(number(argv[1]), F_SETFL, 0));
+}
+
+static int shared_mapping(int fd, int prot)
+{
+	void *p = mmap(NULL, PAGE, prot, MAP_SHARED, fd, 0);
+
+	if (p == MAP_FAILED)
+		return failed();
+	munmap(p, PAGE);
+	return 0;
+}
+
+VERB(append_mmap)
+{
+	if (fcntl(number(argv[1]), F_SETFL, O_APPEND))
+		return broken();
+	return shared_mapping(number(argv[1]), PROT_READ | PROT_WRITE);
+}
+
+/* A mapping that was made with few rights gets more. */
+static int gain(int fd, int before, int after)
+{
+	void *p = mmap(NULL, PAGE, before, MAP_SHARED, fd, 0);
+	int r;
+
+	if (p == MAP_FAILED)
+		return broken();
+	r = result(mprotect(p, PAGE, after));
+	munmap(p, PAGE);
+	return r;
+}
+
+/* Nobody's file: made, sized and used as every runtime does. */
+VERB(memory_file)
+{
+	_cleanup_close_ int fd = (int)syscall(SYS_memfd_create, "neg", 0);
+
+	if (fd < 0 || ftruncate(fd, PAGE))
+		return failed();
+	return gain(fd, PROT_NONE, PROT_READ | PROT_WRITE);
+}
+
+VERB(map_gain_read)
+{
+	return gain(number(argv[1]), PROT_NONE, PROT_READ);
+}
+
+VERB(map_gain_write)
+{
+	return gain(number(argv[1]), PROT_READ, PROT_READ | PROT_WRITE);
 }
 
 /* --- running code --- */
@@ -720,6 +779,54 @@ VERB(robust_list)
 VERB(kill)
 {
 	return result(kill(number(argv[1]), number(argv[2])));
+}
+
+/* --- signals by descriptor, and typing for others --- */
+
+VERB(set_owner)
+{
+	return result(fcntl(number(argv[1]), F_SETOWN, number(argv[2])));
+}
+
+VERB(set_owner_ex)
+{
+	struct f_owner_ex owner = {F_OWNER_PID, number(argv[2])};
+
+	return result(fcntl(number(argv[1]), F_SETOWN_EX, &owner));
+}
+
+VERB(set_owner_ioctl)
+{
+	int owner = number(argv[2]);
+
+	return result(ioctl(number(argv[1]), FIOSETOWN, &owner));
+}
+
+/* As a 32-bit program would ask. */
+VERB(set_owner_ioctl32)
+{
+	long r = -ENOSYS;
+
+#ifdef __x86_64__
+	int *low = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT,
+			-1, 0);
+
+	if (low == MAP_FAILED)
+		return broken();
+	*low = number(argv[2]);
+	asm volatile("int $0x80"
+		     : "=a"(r)
+		     : "a"(54L), "b"((long)number(argv[1])), "c"((long)FIOSETOWN), "d"(low)
+		     : "memory", "r8", "r9", "r10", "r11");
+#endif
+	errno = r < 0 ? (int)-r : 0;
+	return r < 0 ? failed() : 0;
+}
+
+VERB(type)
+{
+	/* No terminal: one step further than the hook. */
+	return result_past(ioctl(number(argv[1]), TIOCSTI, "#"), ENOTTY);
 }
 
 VERB(tgkill)
@@ -1193,6 +1300,11 @@ const struct verb verbs[] = {
 	{"rename-read", 3, verb_rename_read, "OLD NEW FILE"},
 	{"truncate", 1, verb_truncate, "FILE"},
 	{"ftruncate", 1, verb_ftruncate, "FD"},
+	{"append-off", 1, verb_append_off, "FD"},
+	{"append-mmap", 1, verb_append_mmap, "FD"},
+	{"memory-file", 0, verb_memory_file, ""},
+	{"map-gain-read", 1, verb_map_gain_read, "FD"},
+	{"map-gain-write", 1, verb_map_gain_write, "FD"},
 	{"unlink", 1, verb_unlink, "FILE"},
 	{"rmdir", 1, verb_rmdir, "DIRECTORY"},
 	{"mkdir", 1, verb_mkdir, "DIRECTORY"},
@@ -1237,6 +1349,11 @@ const struct verb verbs[] = {
 	{"pidfd-getfd", 2, verb_pidfd_getfd, "PID FD"},
 	{"robust-list", 1, verb_robust_list, "PID"},
 	{"kill", 2, verb_kill, "PID SIGNAL"},
+	{"set-owner", 2, verb_set_owner, "FD PID"},
+	{"set-owner-ex", 2, verb_set_owner_ex, "FD PID"},
+	{"set-owner-ioctl", 2, verb_set_owner_ioctl, "FD PID"},
+	{"set-owner-ioctl32", 2, verb_set_owner_ioctl32, "FD PID"},
+	{"type", 1, verb_type, "FD"},
 	{"tgkill", 2, verb_tgkill, "PID SIGNAL"},
 	{"sigqueue", 2, verb_sigqueue, "PID SIGNAL"},
 	{"pidfd-kill", 2, verb_pidfd_kill, "PID SIGNAL"},

@@ -36,6 +36,8 @@ static const char *const verbs[BH_HOOK_COUNT] = {
 	[BH_HOOK_CAPABLE] = "use",
 	[BH_HOOK_PERF_EVENT] = "perf event",
 	[BH_HOOK_ANON_INODE] = "create",
+	[BH_HOOK_FILE_FCNTL] = "fcntl",
+	[BH_HOOK_FILE_IOCTL] = "ioctl",
 };
 
 static bool has_name(const struct bh_event *event)

@@ -10,6 +10,8 @@
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -374,6 +376,19 @@ static int try_anon_inode(const struct canary_stage *s _unused_)
 	return errno_of_fd(syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY));
 }
 
+/* To itself: nothing that goes through reaches anybody else. */
+static int try_file_fcntl(const struct canary_stage *s)
+{
+	return errno_of(fcntl(s->open_fd, F_SETOWN, getpid()));
+}
+
+static int try_file_ioctl(const struct canary_stage *s)
+{
+	int self = getpid();
+
+	return errno_of(ioctl(s->open_fd, FIOSETOWN, &self));
+}
+
 const struct canary_attempt canary_attempts[] = {
 	{BH_HOOK_CGROUP_MOVE, CANARY_MOVE, NULL},
 	{BH_HOOK_SENDMSG4, CANARY_OUTSIDER, try_sendmsg4},
@@ -409,6 +424,8 @@ const struct canary_attempt canary_attempts[] = {
 	{BH_HOOK_CAPABLE, CANARY_INSIDER, try_capable},
 	{BH_HOOK_PERF_EVENT, CANARY_INSIDER, try_perf_event},
 	{BH_HOOK_ANON_INODE, CANARY_INSIDER, try_anon_inode},
+	{BH_HOOK_FILE_FCNTL, CANARY_INSIDER, try_file_fcntl},
+	{BH_HOOK_FILE_IOCTL, CANARY_INSIDER, try_file_ioctl},
 	/* Its grandchild lives until the caller has looked at it. */
 	{BH_HOOK_TASK_ALLOC, CANARY_INSIDER, try_task_alloc},
 	/* Last: who gets a user namespace loses its capabilities outside. */
