@@ -87,7 +87,7 @@ int cgroup_is_populated(const char *path);
 /* Names the threads that keep a subtree from freezing. */
 void cgroup_describe_unfrozen(const char *path, char *buffer, size_t size);
 
-/* --- inventory.c, inventory_fd.c, inventory_map.c --- */
+/* --- inventory.c, inventory_fd.c, inventory_map.c, inventory_trace.c --- */
 #define INVENTORY_MEMO 512
 struct inventory {
 	const struct policy *policy;
@@ -114,6 +114,7 @@ void inventory_note(struct inventory *inv, pid_t pid, const char *format, ...)
 bool inventory_is_member(const struct inventory *inv, pid_t pid);
 int inventory_descriptors(struct inventory *inv, pid_t pid, struct error *error);
 int inventory_mappings(struct inventory *inv, pid_t pid, struct error *error);
+int inventory_tracees(struct inventory *inv, struct error *error);
 /* May the program of this process have writable and executable memory? */
 bool process_may_jit(const struct policy *policy, pid_t pid);
 

@@ -163,6 +163,8 @@ int inventory_judge(const struct policy *policy, const pid_t *pids, size_t npids
 		else
 			r = judge_process(inv, pids[i], error);
 	}
+	if (!r)
+		r = inventory_tracees(inv, error);
 	if (inv->unlisted && report)
 		report_add(report, "and %zu more", inv->unlisted);
 	if (!r)

@@ -53,7 +53,14 @@ static bool keeps(const struct inventory *inv, const struct held *h, unsigned in
 	return inv->policy->keep & what && (what != KEEP_STDIO || h->fd <= 2);
 }
 
-/* A refusal, unless it is one of the three descriptors a policy may keep whatever they are. */
+/* What gives power over others or the kernel is no input or output: not kept as such. */
+static void refuse_power(struct inventory *inv, const struct held *h, const char *why)
+{
+	inventory_refuse(inv, h->pid, "fd %d: %s: %s", h->fd, h->text, why);
+}
+
+/* A refusal, unless it is one of the three descriptors that a policy may keep: any file or socket.
+ */
 static void refuse(struct inventory *inv, const struct held *h, const char *what, const char *why)
 {
 	if (keeps(inv, h, KEEP_STDIO))
@@ -70,21 +77,21 @@ static void judge_anonymous(struct inventory *inv, const struct held *h)
 		if (strncmp(name, anonymous[i].name, strlen(anonymous[i].name)))
 			continue;
 		if (anonymous[i].reason)
-			refuse(inv, h, "", anonymous[i].reason);
+			refuse_power(inv, h, anonymous[i].reason);
 		return;
 	}
-	refuse(inv, h, "", "of a kind this version does not know");
+	refuse_power(inv, h, "of a kind this version does not know");
 }
 
 static void judge_pidfd(struct inventory *inv, const struct held *h)
 {
 	if (h->pidfd_of > 0 && !inventory_is_member(inv, h->pidfd_of))
-		refuse(inv, h, "", "the process it stands for is outside");
+		refuse_power(inv, h, "the process it stands for is outside");
 }
 
 static void judge_namespace(struct inventory *inv, const struct held *h)
 {
-	refuse(inv, h, "", "a namespace to enter");
+	refuse_power(inv, h, "a namespace to enter");
 }
 
 /* --- sockets --- */
