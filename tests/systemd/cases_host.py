@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Hosts that cannot enforce: they say what is missing and what to do, and pretend nothing."""
-import json
 import os
 import time
 
-from harness import (AGENT, CGROUPS, agent_is_back, attach, case, dropin, expect, expect_equal, expect_text,
-                     journal, must, refused, run, unit_is, write_policy)
+from harness import (AGENT, DROPIN, agent_is_back, agent_stop, attach, case, compartments, confined, dropin,
+                     expect, expect_equal, expect_text, journal, must, provider, refused, run, unit_is,
+                     write, write_policy)
 
+RECORDS = "/run/bulkhead/compartments"
 UNABLE = 3  # doctor's status
 
 
@@ -37,6 +38,37 @@ def lsm_list_without_bpf():
 def cgroup_v1():
     """Booted with the first version of the hierarchy alone."""
     unable("cgroup v2", "mount cgroup v2")
+
+
+@case("hybrid")
+def cgroup_hybrid():
+    """Booted with both versions of the hierarchy: units stand in the second one too, without its
+    controllers, and that is all that confinement needs."""
+    must("systemctl", "start", AGENT)
+    with confined("hybrid") as p:
+        p.is_confined()
+        must("systemctl", "restart", p.unit)
+        p.wait()
+        p.is_confined()
+    agent_stop()
+
+
+@case("lacking")
+def full_run_directory():
+    """An attach that cannot be recorded is none; when there is room, it is one."""
+    with provider("full") as p:
+        policy = write_policy("full")
+        must("mount", "-t", "tmpfs", "-o", "size=4k,mode=700", "none", RECORDS)
+        try:
+            write(RECORDS + "/filler", "x" * 4096)
+            attach(policy, "--unit", p.unit, says="No space left on device")
+            p.is_free()
+            expect_equal("compartments", compartments(name="full"), [])
+            expect(not os.path.exists(DROPIN % p.unit), "a drop-in is there")
+        finally:
+            must("umount", RECORDS)
+        attach(policy, "--unit", p.unit)
+        p.is_confined()
 
 
 @case("lacking")

@@ -72,10 +72,10 @@ class Storm:
         return self.after(moment)
 
     def is_free(self):
-        expect_equal("errnos, free", set(self.more(100, time.monotonic_ns())), {0})
+        expect_equal("errnos, free", set(self.more(50, time.monotonic_ns())), {0})
 
     def is_confined(self, name, moment):
-        denied = self.more(300, moment)
+        denied = self.more(200, moment)
         expect_equal("errnos of children after the attach", set(denied), {EACCES})
         # A fork refused for want of a label would be the agent's failure, not the policy's.
         expect_equal("forks refused", [code for at, code in self.records if at == 0], [])

@@ -97,7 +97,7 @@ def daemon_reload_inside():
         expect_equal("first open of a start after them", p.firsts()[-1][1], EACCES)
 
 
-@case("unit")
+@case("policy")
 def detach_frees():
     """detach: the same process reads again what it could not, its next start is free, the drop-in
     is gone, and what was refused is reported."""
@@ -118,7 +118,7 @@ def detach_frees():
         p.is_free()
 
 
-@case("unit")
+@case("policy")
 def attach_again():
     """What was detached can be attached again, to the same processes."""
     with confined("again") as p:
@@ -128,7 +128,7 @@ def attach_again():
         p.is_confined()
 
 
-@case("unit")
+@case("policy")
 def reload_policy():
     """reload: a rule that was added holds for the running process, in one step; a policy that does
     not load leaves the old one in force and is told with file and line."""
@@ -157,7 +157,7 @@ def reload_policy():
         expect_equal("a secret under it", p.read(SECRET), "EACCES")
 
 
-@case("unit")
+@case("policy")
 def restart_reads_policy():
     """A start takes the policy as it is written then; one that does not load keeps it from starting."""
     with confined("rewritten") as p:
