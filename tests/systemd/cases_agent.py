@@ -5,10 +5,9 @@ import os
 import signal
 import time
 
-from harness import (AGENT, DENIED, DROPIN, OPEN, SECRET, agent_is_back, agent_start, attach, case,
-                     compartment, compartments, confined, dropin, event, expect, expect_equal,
-                     expect_text, journal, main_pid, mark, must, provider, read, records, refused,
-                     run, unit_is, unit_show, wait_for, write_policy)
+from harness import (AGENT, DENIED, DROPIN, SECRET, agent_is_back, agent_start, attach, case, compartment,
+                     confined, dropin, event, expect, expect_equal, expect_text, journal, main_pid, mark,
+                     must, provider, refused, run, unit_is, unit_show, wait_for, write_policy)
 
 
 # What the guest's clock may be stepped by between the two readings.

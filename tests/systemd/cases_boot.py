@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Three boots of one disk: a unit is bound; it starts inside; without an agent it does not start."""
-import os
-
-from harness import (AGENT, DROPIN, OPEN, Provider, SECRET, agent_is_back, attach, case, compartment,
-                     expect, expect_equal, must, read, run, unit_is, unit_show, wait_for, write_policy)
+from harness import (AGENT, Provider, agent_is_back, attach, case, compartment, expect, expect_equal, must,
+                     unit_is, wait_for, write_policy)
 
 EACCES = 13
 

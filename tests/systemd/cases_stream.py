@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The control socket and its stream: a reader that stops, and who may ask what."""
 import json
-import os
 import signal
 import subprocess
 import time

@@ -3,9 +3,9 @@
 import os
 import signal
 
-from harness import (DENIED, DROPIN, OPEN, SECRET, attach, case, compartment, compartments, confined,
-                     daemon_reload, event, expect, expect_equal, expect_text, line_of, main_pid, mark,
-                     must, provider, read, records, refused, unit_is, wait_for, write, write_policy)
+from harness import (DENIED, DROPIN, OPEN, SECRET, attach, case, compartment, compartments, confined, event,
+                     expect, expect_equal, expect_text, line_of, main_pid, mark, must, provider, read,
+                     refused, unit_is, wait_for, write, write_policy)
 
 EACCES = 13
 
