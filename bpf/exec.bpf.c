@@ -57,16 +57,16 @@ static __always_inline long bh_refuse_jit(const struct bh_subject *s, struct bh_
 	return bh_refuse(s, r, NULL);
 }
 
-/* Memory that will be executable: `file` NULL for nameless memory, `jit` when it can hold code
- * that no file holds. */
-static __always_inline long bh_judge_executable(const struct bh_subject *s, struct file *file,
-						bool jit, struct bh_refusal *r)
+/* A mapping that asks for r->perms, and if `exec`utable for more: `file` NULL for nameless memory,
+ * `jit` when it can hold code that no file holds. */
+static __always_inline long bh_judge_mapping(const struct bh_subject *s, struct file *file,
+					     bool exec, bool jit, struct bh_refusal *r)
 {
-	if ((!file || jit) && !(s->flags & BH_LABEL_JIT))
+	if (exec && (!file || jit) && !(s->flags & BH_LABEL_JIT))
 		return bh_refuse_jit(s, r);
 	if (!file)
 		return 0;
-	r->perms |= BH_PERM_MAP_EXEC;
+	r->perms |= exec ? BH_PERM_MAP_EXEC : 0;
 	return bh_judge(s, file->f_path.dentry, r);
 }
 
@@ -82,9 +82,7 @@ int BPF_PROG(bh_mmap_file, struct file *file, unsigned long reqprot, unsigned lo
 	if (!(prot & PROT_EXEC) && !r.perms)
 		return ret;
 	BH_ENTER(s, MMAP_FILE, ret);
-	if (file && !(prot & PROT_EXEC))
-		return bh_judge(&s, file->f_path.dentry, &r);
-	return bh_judge_executable(&s, file, prot & PROT_WRITE, &r);
+	return bh_judge_mapping(&s, file, prot & PROT_EXEC, prot & PROT_WRITE, &r);
 }
 
 /* What a mapping can do from now on that it could not: it may be older than the label, and then
@@ -116,9 +114,7 @@ int BPF_PROG(bh_file_mprotect, struct vm_area_struct *vma, unsigned long reqprot
 	if (!(prot & PROT_EXEC) && !r.perms)
 		return ret;
 	BH_ENTER(s, FILE_MPROTECT, ret);
-	if (file && !(prot & PROT_EXEC))
-		return bh_judge(&s, file->f_path.dentry, &r);
 	/* anon_vma: pages of a private mapping were written, so they are not the file's any more.
 	 */
-	return bh_judge_executable(&s, file, prot & PROT_WRITE || vma->anon_vma, &r);
+	return bh_judge_mapping(&s, file, prot & PROT_EXEC, prot & PROT_WRITE || vma->anon_vma, &r);
 }

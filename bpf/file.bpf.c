@@ -109,8 +109,8 @@ static __noinline long bh_judge_old(const struct bh_subject *s, struct dentry *d
 
 	r->perms = pair->old_perms;
 	/* A link asks nothing of the old name but that it loses nothing to the new one. */
-	if (!slot || slot->reason || (r->perms && !bh_place_allows(slot, r)))
-		ret = bh_refuse_place(s, r, slot);
+	if (!slot || slot->reason || pair->old_perms)
+		ret = bh_judge_place(s, r, slot);
 	if (slot) {
 		pair->old_allow = slot->allow;
 		pair->old_state = slot->state;
@@ -123,15 +123,14 @@ static __noinline long bh_judge_new(const struct bh_subject *s, struct dentry *d
 				    struct bh_pair *pair, struct bh_refusal *r)
 {
 	struct bh_slot *slot = bh_look(s, dentry);
-	long ret = 0;
+	long ret;
 
 	r->perms = pair->new_perms;
-	if (bh_place_allows(slot, r) && bh_pair_gains(pair, slot)) {
+	if (slot && bh_masks_allow(slot->allow, pair->new_perms) && bh_pair_gains(pair, slot)) {
 		r->reason = BH_REASON_RIGHTS;
 		r->perms = 0;
 	}
-	if (!bh_place_allows(slot, r))
-		ret = bh_refuse_place(s, r, slot);
+	ret = bh_judge_place(s, r, slot);
 	bh_slot_release(slot);
 	return ret;
 }
@@ -252,8 +251,7 @@ static __always_inline bool bh_ioctl_is_closed(unsigned int cmd)
 	return cmd == FIOSETOWN || cmd == SIOCSPGRP || cmd == TIOCSTI || cmd == TIOCLINUX;
 }
 
-SEC("lsm/file_ioctl")
-int BPF_PROG(bh_file_ioctl, struct file *file, unsigned int cmd, unsigned long arg, int ret)
+static __always_inline long bh_judge_ioctl(unsigned int cmd, int ret)
 {
 	if (!bh_ioctl_is_closed(cmd))
 		return ret;
@@ -261,15 +259,18 @@ int BPF_PROG(bh_file_ioctl, struct file *file, unsigned int cmd, unsigned long a
 	return BH_CLOSED(s, FILE_IOCTL, cmd);
 }
 
+SEC("lsm/file_ioctl")
+int BPF_PROG(bh_file_ioctl, struct file *file, unsigned int cmd, unsigned long arg, int ret)
+{
+	return bh_judge_ioctl(cmd, ret);
+}
+
 /* Of 32-bit programs, which any program can be by int 0x80; a kernel without it asks the one above.
  */
 SEC("lsm/file_ioctl_compat")
 int BPF_PROG(bh_file_ioctl_compat, struct file *file, unsigned int cmd, unsigned long arg, int ret)
 {
-	if (!bh_ioctl_is_closed(cmd))
-		return ret;
-	BH_ENTER(s, FILE_IOCTL, ret);
-	return BH_CLOSED(s, FILE_IOCTL, cmd);
+	return bh_judge_ioctl(cmd, ret);
 }
 
 /* An address is identity only while its superblock lives. */

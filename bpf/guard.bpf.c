@@ -96,17 +96,10 @@ int BPF_PROG(bh_anon_inode, struct inode *inode, const struct qstr *name,
 	return ret;
 }
 
-struct bh_file_answer { /* read by user/kern/superblock.c */
-	__u64 superblock;
-	__u64 magic;
-	__u32 fd;
-	char type[20];
-};
-
 SEC("iter/task_file")
 int bh_iter_file(struct bpf_iter__task_file *ctx)
 {
-	struct bh_file_answer a = {.fd = ctx->fd};
+	struct bh_file a = {.fd = ctx->fd};
 	struct file *file = ctx->file;
 	struct super_block *sb;
 

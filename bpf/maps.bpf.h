@@ -48,22 +48,14 @@ struct bh_slot {
 	__u32 reason, allow, quiet;
 	__u32 state; /* of the automaton: equal states have equal rights for everything below */
 	__u32 sbid, class;
-	__u32 self;   /* struct bh_start */
-	__u32 cursor; /* of the matcher in path */
+	__u32 self;	  /* struct bh_start */
+	__u32 cursor;	  /* of the matcher in path */
+	__u64 superblock; /* its address */
 	struct bh_pair pair;
 	struct bh_step steps[BH_MAX_DEPTH];
 	__u8 path[BH_PATH_END + BH_PATH_MARGIN];
 	struct bh_event event;
 	__u8 tail[BH_PATH_END];
-};
-
-/* Kernel-side form of the iterator's question; see struct kern_tasks_query. */
-struct bh_query {
-	__u64 cgroup_id;
-	__u32 compartment;
-	__u32 label;
-	__u32 set_flags;
-	__u32 tgid;
 };
 
 struct bh_table_inner {
@@ -166,18 +158,8 @@ BH_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct bh_query);
+	__type(value, struct bh_task_query);
 } bh_queries SEC(".maps");
-
-/* Build digest and generation counter of the pinned set; user space's alone. */
-struct bh_meta {
-	__u32 abi;
-	__u32 next_generation;
-	__u32 next_sbid;
-	__u32 pad;
-	__u64 last_serial;
-	__u8 digest[32];
-};
 
 BH_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

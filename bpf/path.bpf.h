@@ -26,6 +26,22 @@ static __always_inline long bh_table_word(void *table, __u32 index, __u32 *ret_w
 }
 #include <bulkhead/match.h>
 
+/* What slot->superblock alone says. */
+int bh_place_start(const struct bh_subject *s, struct bh_slot *slot);
+
+/* The masks of slot->path[slot->cursor..], from slot->state. */
+int bh_match_path(const struct bh_subject *s, struct bh_slot *slot);
+
+/* Allowed (0), or refused with the place as the object (errno, as bh_refuse_errno). The slot is NULL
+ * when none was free. */
+int bh_judge_place_errno(const struct bh_subject *s, struct bh_refusal *r, struct bh_slot *slot);
+
+static __always_inline long bh_judge_place(const struct bh_subject *s, struct bh_refusal *r,
+					   struct bh_slot *slot)
+{
+	return bh_negative(bh_judge_place_errno(s, r, slot));
+}
+
 /* What a walk needs of typed pointers; everything else is in the slot. */
 struct bh_walk {
 	struct dentry *dentry; /* where the walk stands */
@@ -118,60 +134,6 @@ static long bh_walk_try(__u32 i, struct bh_walk *w)
 	return slot->fault != BH_REASON_UNSURE_RACE;
 }
 
-struct bh_match {
-	struct bh_policy *policy;
-	void *table;
-	struct bh_slot *slot;
-};
-
-static long bh_match_chunk(__u32 i, struct bh_match *m)
-{
-	struct bh_slot *slot = m->slot;
-	__u32 cursor = slot->cursor, state = slot->state, j;
-	long end = 0;
-
-	for (j = 0; j < BH_CHUNK; j++, cursor++) {
-		if (cursor >= BH_PATH_END) {
-			end = 1;
-			break;
-		}
-		if (bh_match_byte(m->table, m->policy, &state,
-				  slot->path[BH_BOUND(cursor, BH_PATH_END - 1)])) {
-			slot->reason = BH_REASON_UNSURE_TABLE;
-			end = 1;
-			break;
-		}
-	}
-	slot->cursor = cursor;
-	slot->state = state;
-	return end;
-}
-
-/* From slot->state over slot->path[slot->cursor..], then the masks. */
-static __noinline __attribute__((unused)) void bh_match_path(const struct bh_subject *s,
-							     struct bh_slot *slot)
-{
-	struct bh_match m = {.slot = slot};
-	__u32 generation = s->generation;
-	__u32 allow = 0, quiet = 0;
-
-	m.policy = bpf_map_lookup_elem(&bh_policies, &generation);
-	m.table = bpf_map_lookup_elem(&bh_tables, &generation);
-	if (!m.policy || !m.table) {
-		slot->reason = BH_REASON_UNSURE_TABLE;
-		return;
-	}
-	bpf_loop(BH_PATH_END / BH_CHUNK + 1, bh_match_chunk, &m, 0);
-	if (slot->reason)
-		return;
-	if (bh_match_masks(m.table, m.policy, slot->state, &allow, &quiet)) {
-		slot->reason = BH_REASON_UNSURE_TABLE;
-		return;
-	}
-	slot->allow = allow;
-	slot->quiet = quiet;
-}
-
 /* Is this procfs dentry the directory of current's own thread group? By the struct pid behind it:
  * the number in its name depends on the pid namespace of the mount. */
 static __always_inline bool bh_proc_is_own(struct dentry *dentry)
@@ -208,35 +170,6 @@ static __noinline __attribute__((unused)) void bh_place_proc(const struct bh_sub
 	slot->cursor = slot->pos + 1 + slot->first;
 }
 
-/* What the superblock alone says. */
-static __noinline __attribute__((unused)) void
-bh_place_start(const struct bh_subject *s, struct bh_slot *slot, struct dentry *dentry)
-{
-	struct bh_start_key key = {.generation = s->generation};
-	__u64 address = (__u64)dentry->d_sb;
-	struct bh_superblock *sb = bpf_map_lookup_elem(&bh_superblocks, &address);
-	struct bh_start *start;
-
-	slot->reason = BH_REASON_UNSURE_SB;
-	slot->sbid = slot->class = slot->state = slot->self = slot->allow = slot->quiet = 0;
-	if (!sb)
-		return;
-	key.sbid = slot->sbid = sb->sbid;
-	slot->class = sb->class;
-	if (sb->class == BH_SB_BPF) {
-		slot->reason = BH_REASON_CLOSED;
-		return;
-	}
-	start = bpf_map_lookup_elem(&bh_starts, &key);
-	if (!start && sb->class != BH_SB_PIPE)
-		return;
-	slot->reason = 0;
-	if (!start)
-		return;
-	slot->state = start->state;
-	slot->self = start->self;
-}
-
 /* Rights that a class of superblock gives or takes, whatever the rules say. */
 static __always_inline void bh_place_class(struct bh_slot *slot)
 {
@@ -257,7 +190,8 @@ static __noinline __attribute__((unused)) struct bh_slot *bh_look(const struct b
 	if (!slot)
 		return NULL;
 	w.slot = slot;
-	bh_place_start(s, slot, dentry);
+	slot->superblock = (__u64)dentry->d_sb;
+	bh_place_start(s, slot);
 	bpf_loop(BH_WALK_TRIES, bh_walk_try, &w, 0);
 	/* Nameless objects are their own roots: a walk finds no place, and none is needed. */
 	if (slot->fault && !slot->reason && slot->class != BH_SB_PIPE)
@@ -271,38 +205,6 @@ static __noinline __attribute__((unused)) struct bh_slot *bh_look(const struct b
 	return slot;
 }
 
-static __always_inline bool bh_place_allows(const struct bh_slot *slot, const struct bh_refusal *r)
-{
-	return slot && !slot->reason &&
-	       (bh_masks_allow(slot->allow, r->perms) || slot->allow & r->any);
-}
-
-/* Refuses with the place as the object. */
-static __noinline __attribute__((unused)) long
-bh_refuse_place(const struct bh_subject *s, struct bh_refusal *r, struct bh_slot *slot)
-{
-	__u64 length, pos;
-
-	if (!slot) {
-		r->reason = BH_REASON_UNSURE_SLOT;
-		return bh_refuse(s, r, NULL);
-	}
-	if (slot->reason)
-		r->reason = slot->reason;
-	else if (r->perms && (r->perms & ~slot->allow & ~slot->quiet) == 0)
-		r->bits |= BH_EVENT_QUIET;
-	r->kind = BH_OBJECT_PATH;
-	r->object[0] = slot->sbid;
-	r->object[1] = slot->class;
-	if (slot->pos < BH_PATH_END) {
-		pos = BH_BOUND(slot->pos, BH_PATH_END - 1);
-		length = BH_BOUND(BH_PATH_END - 1 - pos, BH_PATH_END - 1) + 1;
-		if (bpf_probe_read_kernel(slot->tail, length, &slot->path[pos]) == 0)
-			r->object[2] = r->tail = length;
-	}
-	return bh_refuse(s, r, slot);
-}
-
 /* Memory that a descriptor stands for: of the kernel's own filesystems, which nobody can name. */
 static __always_inline bool bh_is_memory(struct dentry *dentry)
 {
@@ -314,10 +216,8 @@ static __noinline __attribute__((unused)) long bh_judge(const struct bh_subject 
 							struct dentry *dentry, struct bh_refusal *r)
 {
 	struct bh_slot *slot = bh_look(s, dentry);
-	long ret = 0;
+	long ret = bh_judge_place(s, r, slot);
 
-	if (!bh_place_allows(slot, r))
-		ret = bh_refuse_place(s, r, slot);
 	bh_slot_release(slot);
 	return ret;
 }

@@ -167,7 +167,7 @@ static __noinline long bh_judge_unix(const struct bh_subject *s, struct sock *ot
 {
 	struct bh_slot *slot = NULL;
 	struct unix_sock *peer;
-	long ret = 0;
+	long ret;
 
 	if (bh_made_inside(s, other))
 		return 0;
@@ -179,8 +179,7 @@ static __noinline long bh_judge_unix(const struct bh_subject *s, struct sock *ot
 		slot = bh_look_abstract(s, peer->addr);
 	else if (peer)
 		return 0; /* nameless: only a socket that the task was given can reach it */
-	if (!bh_place_allows(slot, r))
-		ret = bh_refuse_place(s, r, slot);
+	ret = bh_judge_place(s, r, slot);
 	bh_slot_release(slot);
 	return ret;
 }

@@ -177,14 +177,10 @@ int BPF_PROG(bh_task_kill, struct task_struct *target, struct kernel_siginfo *in
 	return bh_refuse(&s, &r, NULL);
 }
 
-struct bh_task_answer { /* struct kern_task of user/kern/kern.h */
-	__u32 tid, tgid, compartment, flags, inside;
-};
-
 static long bh_inside_level(__u32 i, struct bh_standing *st)
 {
 	struct cgroup *cgroup = st->cgroup;
-	struct bh_query *q;
+	struct bh_task_query *q;
 	__u32 zero = 0;
 
 	q = bpf_map_lookup_elem(&bh_queries, &zero);
@@ -198,8 +194,8 @@ static long bh_inside_level(__u32 i, struct bh_standing *st)
 	return 0;
 }
 
-static __always_inline void bh_answer_label(const struct bh_query *q, struct task_struct *task,
-					    struct bh_task_answer *a)
+static __always_inline void bh_answer_label(const struct bh_task_query *q, struct task_struct *task,
+					    struct bh_task *a)
 {
 	struct bh_label *label = bpf_task_storage_get(&bh_labels, task, 0, 0);
 
@@ -217,9 +213,9 @@ SEC("iter/task")
 int bh_iter_task(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct bh_task_answer a = {};
+	struct bh_task a = {};
 	struct bh_standing st = {};
-	struct bh_query *q;
+	struct bh_task_query *q;
 	__u32 zero = 0;
 
 	q = bpf_map_lookup_elem(&bh_queries, &zero);

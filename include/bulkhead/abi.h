@@ -190,6 +190,40 @@ struct bh_event {
 	__u8 tail[];
 };
 
+/* The pinned set's own record, of user space alone. */
+struct bh_meta {
+	__u32 abi;
+	__u32 next_generation;
+	__u32 next_sbid;
+	__u32 pad;
+	__u64 last_serial;
+	__u8 digest[32]; /* SHA-256 of the object that the programs came from */
+};
+
+/* The question to the iterator over tasks; it answers with a struct bh_task for each that matches. */
+struct bh_task_query {
+	__u64 cgroup_id;   /* subtree asked; 0: none */
+	__u32 compartment; /* also tasks bearing this label, wherever they are; 0: none */
+	__u32 label;	 /* not 0: label those of the subtree that bear none that means something */
+	__u32 set_flags; /* for threads of `tgid` bearing the label */
+	__u32 tgid;	 /* 0: no flags change */
+};
+
+struct bh_task {
+	__u32 tid, tgid;
+	__u32 compartment; /* of its label; 0: none */
+	__u32 flags;	   /* of its label */
+	__u32 inside;	   /* not 0: stands in the asked subtree now */
+};
+
+/* The answer of the iterator over a process's descriptors. */
+struct bh_file {
+	__u64 superblock; /* address */
+	__u64 magic;
+	__u32 fd;
+	char type[20]; /* of the filesystem, cut */
+};
+
 #define BH_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " layout")
 BH_ASSERT_SIZE(struct bh_label, 64);
 BH_ASSERT_SIZE(struct bh_compartment, 64);
@@ -198,6 +232,10 @@ BH_ASSERT_SIZE(struct bh_policy, 280);
 BH_ASSERT_SIZE(struct bh_superblock, 8);
 BH_ASSERT_SIZE(struct bh_start, 8);
 BH_ASSERT_SIZE(struct bh_event, 112);
+BH_ASSERT_SIZE(struct bh_meta, 56);
+BH_ASSERT_SIZE(struct bh_task_query, 24);
+BH_ASSERT_SIZE(struct bh_task, 20);
+BH_ASSERT_SIZE(struct bh_file, 40);
 _Static_assert(BH_REASON_COUNT < 65536 && BH_HOOK_COUNT < 65536, "event fields");
 
 #endif

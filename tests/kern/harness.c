@@ -405,9 +405,9 @@ int cell_move(const char *cgroup, pid_t pid)
 
 int cell_settle(struct cell *cell)
 {
-	struct kern_tasks_query query = {
+	struct bh_task_query query = {
 		.cgroup_id = cell->cgroup_id, .compartment = cell->id, .label = true};
-	_cleanup_free_ struct kern_task *tasks = NULL;
+	_cleanup_free_ struct bh_task *tasks = NULL;
 	__u32 amount = kern_ask_read(cell->kern);
 	struct error error = {};
 	size_t n;

@@ -124,6 +124,46 @@ def held_descriptor():
         expect_equal("a read of the held descriptor", p.ask("read-held")["error"], "")
 
 
+# What is held as standard input -> the words of the refusal.
+POWERS = {
+    "namespace": r"fd 0: net:\[\d+\]: a namespace to enter",
+    "pidfd": r"fd 0: anon_inode:\[pidfd\]|fd 0: pidfd:.*: the process it stands for is outside",
+    "bpf": r"fd 0: anon_inode:bpf-map: it is part of the kernel's programs",
+}
+
+
+@case("refuse")
+def held_power():
+    """keep: [stdio] keeps files and streams, not what gives power over others or the kernel."""
+    with provider("power") as p:
+        policy = write_policy("power", existing="{default: refuse, keep: [stdio, journal, notify]}")
+        for power, says in POWERS.items():
+            expect_equal(f"taking a {power}", p.ask("stdin", power)["error"], "")
+            leaves_no_trace(p, policy, says)
+        expect_equal("taking a file", p.ask("stdin", "file")["error"], "")
+        out = attach(policy, "--unit", p.unit)
+        expect_text("a file as standard input", out, rf"note: pid \d+ \(python3\) fd 0: kept \(stdio\): read {SECRET}")
+        p.is_confined()
+
+
+@case("refuse")
+def traced_outsider():
+    """Who traces a process outside could go on doing so: it must let go first."""
+    outsider = subprocess.Popen(["sleep", "600"])
+    try:
+        with provider("tracer") as p:
+            policy = write_policy("tracer")
+            expect_equal("tracing", p.ask("trace", outsider.pid)["error"], "")
+            leaves_no_trace(p, policy, rf"pid \d+ \(python3\) traces process {outsider.pid}, which is outside")
+            expect_equal("letting go", p.ask("let-go", outsider.pid)["error"], "")
+            attach(policy, "--unit", p.unit)
+            p.is_confined()
+            expect_equal("tracing from inside", p.ask("trace", outsider.pid)["error"], "EPERM")
+    finally:
+        outsider.kill()
+        outsider.wait()
+
+
 @case("refuse")
 def policies():
     """A policy that does not load, or that others than root could write, attaches nothing."""

@@ -178,8 +178,8 @@ static int attach(struct run *run)
  * move for threads that it has not, is lowered. */
 static int check_label(struct run *run)
 {
-	const struct kern_tasks_query query = {.compartment = run->compartment->id};
-	_cleanup_free_ struct kern_task *tasks = NULL;
+	const struct bh_task_query query = {.compartment = run->compartment->id};
+	_cleanup_free_ struct bh_task *tasks = NULL;
 	struct error settled = {0};
 	size_t n = 0;
 	int r;

@@ -353,8 +353,8 @@ static int start_child(struct canary *c)
 
 static bool bears_label(struct canary *c, pid_t pid, int *ret)
 {
-	struct kern_tasks_query query = {.cgroup_id = c->cgroup_id, .compartment = c->compartment};
-	_cleanup_free_ struct kern_task *tasks = NULL;
+	struct bh_task_query query = {.cgroup_id = c->cgroup_id, .compartment = c->compartment};
+	_cleanup_free_ struct bh_task *tasks = NULL;
 	size_t n = 0, i;
 
 	*ret = kern_tasks(c->kern, &query, &tasks, &n, c->error);

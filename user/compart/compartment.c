@@ -54,8 +54,8 @@ int jit_mark(struct kern *kern, __u32 id, const struct policy *policy, const pid
 	     size_t npids, struct error *error)
 {
 	for (size_t i = 0; i < npids; i++) {
-		_cleanup_free_ struct kern_task *tasks = NULL;
-		struct kern_tasks_query query = {
+		_cleanup_free_ struct bh_task *tasks = NULL;
+		struct bh_task_query query = {
 			.compartment = id, .tgid = (__u32)pids[i], .set_flags = BH_LABEL_JIT};
 		size_t n = 0;
 		int r;
@@ -72,8 +72,8 @@ int jit_mark(struct kern *kern, __u32 id, const struct policy *policy, const pid
 /* Tasks that bear the label, wherever they stand; -errno. */
 static ssize_t count_labelled(struct kern *kern, __u32 id)
 {
-	_cleanup_free_ struct kern_task *tasks = NULL;
-	struct kern_tasks_query query = {.compartment = id};
+	_cleanup_free_ struct bh_task *tasks = NULL;
+	struct bh_task_query query = {.compartment = id};
 	size_t n = 0, labelled = 0;
 	int r = kern_tasks(kern, &query, &tasks, &n, NULL);
 
@@ -141,8 +141,8 @@ int compartment_detach(struct kern *kern, struct compartment *c, struct error *e
 
 static int members(struct kern *kern, __u32 id, pid_t **ret, size_t *ret_n, struct error *error)
 {
-	_cleanup_free_ struct kern_task *tasks = NULL;
-	struct kern_tasks_query query = {.compartment = id};
+	_cleanup_free_ struct bh_task *tasks = NULL;
+	struct bh_task_query query = {.compartment = id};
 	_cleanup_free_ pid_t *pids = NULL;
 	size_t n = 0, npids = 0;
 	int r = kern_tasks(kern, &query, &tasks, &n, error);
@@ -355,9 +355,9 @@ static bool is_starting(const struct compartment *c)
 
 static int label_frozen(struct kern *kern, const struct compartment *c, struct error *error)
 {
-	struct kern_tasks_query query = {
+	struct bh_task_query query = {
 		.cgroup_id = c->cgroup_id, .compartment = c->id, .label = true};
-	_cleanup_free_ struct kern_task *tasks = NULL;
+	_cleanup_free_ struct bh_task *tasks = NULL;
 	size_t n = 0;
 
 	return kern_tasks(kern, &query, &tasks, &n, error);

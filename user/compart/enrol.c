@@ -140,7 +140,7 @@ static int enrol_freeze(struct enrolment *e, struct error *error)
 }
 
 /* The first thread inside that is not ours; n when there is none. */
-static size_t find_stray(const struct kern_task *tasks, size_t n, __u32 id)
+static size_t find_stray(const struct bh_task *tasks, size_t n, __u32 id)
 {
 	size_t i;
 
@@ -150,7 +150,7 @@ static size_t find_stray(const struct kern_task *tasks, size_t n, __u32 id)
 	return i;
 }
 
-static int refuse_stray(struct enrolment *e, const struct kern_task *stray, struct error *error)
+static int refuse_stray(struct enrolment *e, const struct bh_task *stray, struct error *error)
 {
 	char comm[32];
 
@@ -166,12 +166,12 @@ static int refuse_stray(struct enrolment *e, const struct kern_task *stray, stru
 			 stray->tid, comm, e->c->cgroup);
 }
 
-static int label_once(struct enrolment *e, bool label, struct kern_task *ret_stray,
+static int label_once(struct enrolment *e, bool label, struct bh_task *ret_stray,
 		      struct error *error)
 {
-	struct kern_tasks_query query = {
+	struct bh_task_query query = {
 		.cgroup_id = e->c->cgroup_id, .compartment = e->c->id, .label = label};
-	_cleanup_free_ struct kern_task *tasks = NULL;
+	_cleanup_free_ struct bh_task *tasks = NULL;
 	size_t n = 0, stray;
 	int r = kern_tasks(e->kern, &query, &tasks, &n, error);
 
@@ -186,7 +186,7 @@ static int label_once(struct enrolment *e, bool label, struct kern_task *ret_str
 
 static int enrol_label(struct enrolment *e, struct error *error)
 {
-	struct kern_task stray = {};
+	struct bh_task stray = {};
 	int r = 1;
 
 	for (int i = 0; r > 0 && !e->request->starting && i < LABEL_TRIES; i++) {

@@ -44,7 +44,7 @@ int kern_compartment_set(struct kern *kern, __u32 id, const struct bh_compartmen
 
 static int next_serial(struct kern *kern, __u64 *ret)
 {
-	struct kern_meta meta;
+	struct bh_meta meta;
 	int r = kern_meta_read(kern, &meta);
 
 	if (r < 0)

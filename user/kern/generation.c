@@ -94,7 +94,7 @@ static int read_back(struct kern *kern, __u32 generation, const struct automaton
 
 static int next_generation(struct kern *kern, __u32 *ret)
 {
-	struct kern_meta meta;
+	struct bh_meta meta;
 	int r = kern_meta_read(kern, &meta);
 
 	if (r < 0)

@@ -48,18 +48,8 @@ struct kern {
 	bool locked;
 };
 
-/* User space's own record in the pinned set; layout of struct bh_meta in bpf/maps.bpf.h. */
-struct kern_meta {
-	__u32 abi;
-	__u32 next_generation;
-	__u32 next_sbid;
-	__u32 pad;
-	__u64 last_serial;
-	__u8 digest[32];
-};
-
-int kern_meta_read(struct kern *kern, struct kern_meta *ret);
-int kern_meta_write(struct kern *kern, const struct kern_meta *meta);
+int kern_meta_read(struct kern *kern, struct bh_meta *ret);
+int kern_meta_write(struct kern *kern, const struct bh_meta *meta);
 /* Path of a pin below KERN_PIN_DIR. */
 void kern_pin_path(char *buffer, size_t size, const char *directory, const char *name);
 /* Removes a directory of pins and everything below it. */

@@ -62,7 +62,7 @@ int kern_iterate(int prog_fd, pid_t tgid, void **ret, size_t *ret_size)
 	return 0;
 }
 
-static int ask_tasks(struct kern *kern, const struct kern_tasks_query *query, void **ret,
+static int ask_tasks(struct kern *kern, const struct bh_task_query *query, void **ret,
 		     size_t *ret_size)
 {
 	_cleanup_close_ int lock =
@@ -77,11 +77,9 @@ static int ask_tasks(struct kern *kern, const struct kern_tasks_query *query, vo
 	return kern_iterate(kern->progs[KERN_PROG_ITER_TASK], 0, ret, ret_size);
 }
 
-int kern_tasks(struct kern *kern, const struct kern_tasks_query *query, struct kern_task **ret,
+int kern_tasks(struct kern *kern, const struct bh_task_query *query, struct bh_task **ret,
 	       size_t *ret_n, struct error *error)
 {
-	_Static_assert(sizeof(*query) == 24, "layout of struct bh_query in bpf/maps.bpf.h");
-	_Static_assert(sizeof(**ret) == 20, "layout of struct bh_task_answer in bpf/task.bpf.c");
 	void *answer;
 	size_t size;
 	int r = ask_tasks(kern, query, &answer, &size);
@@ -93,14 +91,6 @@ int kern_tasks(struct kern *kern, const struct kern_tasks_query *query, struct k
 	*ret_n = size / sizeof(**ret);
 	return 0;
 }
-
-/* struct bh_file_answer of bpf/guard.bpf.c. */
-struct file_answer {
-	__u64 superblock;
-	__u64 magic;
-	__u32 fd;
-	char type[20];
-};
 
 static enum bh_sb_class class_of(const char *type)
 {
@@ -118,11 +108,11 @@ static enum bh_sb_class class_of(const char *type)
 	return BH_SB_PLAIN;
 }
 
-static int learn(struct kern *kern, const struct file_answer *answer, struct bh_superblock *ret)
+static int learn(struct kern *kern, const struct bh_file *answer, struct bh_superblock *ret)
 {
 	int map = kern->maps[KERN_MAP_SUPERBLOCKS];
 	struct bh_superblock sb = {};
-	struct kern_meta meta;
+	struct bh_meta meta;
 	int r;
 
 	if (bpf_map_lookup_elem(map, &answer->superblock, ret) == 0)
@@ -141,7 +131,7 @@ static int learn(struct kern *kern, const struct file_answer *answer, struct bh_
 	return 0;
 }
 
-static int learn_answers(struct kern *kern, const struct file_answer *answers, size_t nanswers,
+static int learn_answers(struct kern *kern, const struct bh_file *answers, size_t nanswers,
 			 const int *fds, size_t n, struct bh_superblock *ret)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -168,7 +158,7 @@ int kern_superblocks(struct kern *kern, const int *fds, size_t n, struct bh_supe
 
 	r = kern_iterate(kern->progs[KERN_PROG_ITER_FILE], getpid(), &answer, &size);
 	if (r == 0)
-		r = learn_answers(kern, answer, size / sizeof(struct file_answer), fds, n, ret);
+		r = learn_answers(kern, answer, size / sizeof(struct bh_file), fds, n, ret);
 	if (r == -E2BIG)
 		return error_set(error, ENOSPC,
 				 "more than %u filesystems: the kernel's table is full",

@@ -252,7 +252,7 @@ static void own_digest(__u8 digest[32])
 
 static int write_first_meta(struct bulkhead_bpf *skel)
 {
-	struct kern_meta meta = {.abi = BH_ABI, .next_generation = 1, .next_sbid = 1};
+	struct bh_meta meta = {.abi = BH_ABI, .next_generation = 1, .next_sbid = 1};
 	__u32 key = 0;
 
 	own_digest(meta.digest);
@@ -321,7 +321,7 @@ static int adopt_objects(struct kern *kern, struct error *error)
 
 static int check_digest(struct kern *kern, struct error *error)
 {
-	struct kern_meta meta;
+	struct bh_meta meta;
 	__u8 digest[32];
 	int r = kern_meta_read(kern, &meta);
 
@@ -338,14 +338,14 @@ static int check_digest(struct kern *kern, struct error *error)
 	return 0;
 }
 
-int kern_meta_read(struct kern *kern, struct kern_meta *ret)
+int kern_meta_read(struct kern *kern, struct bh_meta *ret)
 {
 	__u32 key = 0;
 
 	return bpf_map_lookup_elem(kern->maps[KERN_MAP_METAS], &key, ret) < 0 ? -errno : 0;
 }
 
-int kern_meta_write(struct kern *kern, const struct kern_meta *meta)
+int kern_meta_write(struct kern *kern, const struct bh_meta *meta)
 {
 	__u32 key = 0;
 

@@ -106,23 +106,9 @@ int kern_superblocks(struct kern *kern, const int *fds, size_t n, struct bh_supe
 		     struct error *error);
 
 /* --- tasks --- */
-struct kern_task {
-	__u32 tid, tgid;
-	__u32 compartment; /* of its label; 0: none */
-	__u32 flags;	   /* of its label */
-	__u32 inside;	   /* stands in the asked subtree now */
-};
-struct kern_tasks_query {
-	__u64 cgroup_id;   /* subtree asked; 0: none */
-	__u32 compartment; /* also tasks bearing this label, wherever they are; 0: none */
-	__u32 label; /* not 0: label every thread of the subtree that has no label of a compartment
-		      */
-	__u32 set_flags; /* for threads of `tgid` bearing the label */
-	__u32 tgid;	 /* 0: no flags change */
-};
 /* Every thread of the host that matches, by the kernel's own task iterator. Free *ret with free().
  */
-int kern_tasks(struct kern *kern, const struct kern_tasks_query *query, struct kern_task **ret,
+int kern_tasks(struct kern *kern, const struct bh_task_query *query, struct bh_task **ret,
 	       size_t *ret_n, struct error *error);
 
 /* While up, every hook of every task asks the cgroup. Raised by the kernel on each move into a

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The parts of a place's verdict that need no pointer of the kernel's: start, match, refusal. */
+#include "path.bpf.h"
+
+struct bh_match {
+	struct bh_policy *policy;
+	void *table;
+	struct bh_slot *slot;
+};
+
+static long bh_match_chunk(__u32 i, struct bh_match *m)
+{
+	struct bh_slot *slot = m->slot;
+	__u32 cursor = slot->cursor, state = slot->state, j;
+	long end = 0;
+
+	for (j = 0; j < BH_CHUNK; j++, cursor++) {
+		if (cursor >= BH_PATH_END) {
+			end = 1;
+			break;
+		}
+		if (bh_match_byte(m->table, m->policy, &state,
+				  slot->path[BH_BOUND(cursor, BH_PATH_END - 1)])) {
+			slot->reason = BH_REASON_UNSURE_TABLE;
+			end = 1;
+			break;
+		}
+	}
+	slot->cursor = cursor;
+	slot->state = state;
+	return end;
+}
+
+int bh_match_path(const struct bh_subject *s, struct bh_slot *slot)
+{
+	struct bh_match m = {.slot = slot};
+	__u32 allow = 0, quiet = 0, generation;
+
+	if (!s || !slot)
+		return 0;
+	generation = s->generation;
+	m.policy = bpf_map_lookup_elem(&bh_policies, &generation);
+	m.table = bpf_map_lookup_elem(&bh_tables, &generation);
+	if (!m.policy || !m.table) {
+		slot->reason = BH_REASON_UNSURE_TABLE;
+		return 0;
+	}
+	bpf_loop(BH_PATH_END / BH_CHUNK + 1, bh_match_chunk, &m, 0);
+	if (slot->reason)
+		return 0;
+	if (bh_match_masks(m.table, m.policy, slot->state, &allow, &quiet)) {
+		slot->reason = BH_REASON_UNSURE_TABLE;
+		return 0;
+	}
+	slot->allow = allow;
+	slot->quiet = quiet;
+	return 0;
+}
+
+int bh_place_start(const struct bh_subject *s, struct bh_slot *slot)
+{
+	struct bh_start_key key = {};
+	struct bh_superblock *sb;
+	struct bh_start *start;
+	__u64 address;
+
+	if (!s || !slot)
+		return 0;
+	address = slot->superblock;
+	key.generation = s->generation;
+	sb = bpf_map_lookup_elem(&bh_superblocks, &address);
+	slot->reason = BH_REASON_UNSURE_SB;
+	slot->sbid = slot->class = slot->state = slot->self = slot->allow = slot->quiet = 0;
+	if (!sb)
+		return 0;
+	key.sbid = slot->sbid = sb->sbid;
+	slot->class = sb->class;
+	if (sb->class == BH_SB_BPF) {
+		slot->reason = BH_REASON_CLOSED;
+		return 0;
+	}
+	start = bpf_map_lookup_elem(&bh_starts, &key);
+	if (!start && sb->class != BH_SB_PIPE)
+		return 0;
+	slot->reason = 0;
+	if (!start)
+		return 0;
+	slot->state = start->state;
+	slot->self = start->self;
+	return 0;
+}
+
+static int bh_refuse_place(const struct bh_subject *s, struct bh_refusal *r, struct bh_slot *slot)
+{
+	__u64 length, pos;
+
+	if (!slot) {
+		r->reason = BH_REASON_UNSURE_SLOT;
+		return bh_refuse_errno(s, r, NULL);
+	}
+	if (slot->reason)
+		r->reason = slot->reason;
+	else if (r->perms && (r->perms & ~slot->allow & ~slot->quiet) == 0)
+		r->bits |= BH_EVENT_QUIET;
+	r->kind = BH_OBJECT_PATH;
+	r->object[0] = slot->sbid;
+	r->object[1] = slot->class;
+	if (slot->pos < BH_PATH_END) {
+		pos = BH_BOUND(slot->pos, BH_PATH_END - 1);
+		length = BH_BOUND(BH_PATH_END - 1 - pos, BH_PATH_END - 1) + 1;
+		if (bpf_probe_read_kernel(slot->tail, length, &slot->path[pos]) == 0)
+			r->object[2] = r->tail = length;
+	}
+	return bh_refuse_errno(s, r, slot);
+}
+
+int bh_judge_place_errno(const struct bh_subject *s, struct bh_refusal *r, struct bh_slot *slot)
+{
+	if (!s || !r)
+		return BH_EACCES;
+	if (slot && !slot->reason &&
+	    (bh_masks_allow(slot->allow, r->perms) || slot->allow & r->any))
+		return 0;
+	return bh_refuse_place(s, r, slot);
+}
