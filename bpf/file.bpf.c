@@ -251,7 +251,7 @@ static __always_inline bool bh_ioctl_is_closed(unsigned int cmd)
 	return cmd == FIOSETOWN || cmd == SIOCSPGRP || cmd == TIOCSTI || cmd == TIOCLINUX;
 }
 
-static __always_inline long bh_judge_ioctl(unsigned int cmd, int ret)
+static __always_inline int bh_judge_ioctl(unsigned int cmd, int ret)
 {
 	if (!bh_ioctl_is_closed(cmd))
 		return ret;
