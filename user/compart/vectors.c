@@ -9,9 +9,7 @@ const struct vector open_vectors[] = {
 	{"append", "overwrite what it may only append to, by fallocate or, since 6.9, RWF_NOAPPEND",
 	 "taking O_APPEND off and shared mappings need write; send logs to a socket"},
 	{"native-code",
-	 "make memory executable without jit: true, by personality and brk, or by ptrace of its "
-	 "own "
-	 "kind",
+	 "make memory executable without jit: true, by personality and brk, or by ptrace of a peer",
 	 "what such code does is judged like all else; LockPersonality= in the unit"},
 	{"received-descriptors", "use a descriptor that another process passed to it",
 	 "it can connect only to the unix sockets the policy allows"},
