@@ -6,20 +6,21 @@ KERN_TESTS := $(BUILD)/tests/lab/kern-tests
 NEG_TESTS  := $(BUILD)/tests/lab/neg-tests
 LAB_TESTS  := $(PROBE) $(KERN_TESTS) $(NEG_TESTS)
 
-VERBS_OBJ   := $(BUILD)/tests/neg/verbs.o
+VERBS       := $(wildcard tests/neg/verbs*.c)
+VERBS_OBJ   := $(VERBS:%.c=$(BUILD)/%.o)
 HARNESS_OBJ := $(BUILD)/tests/kern/harness.o
 
 $(BUILD)/tests/kern/%.o $(BUILD)/tests/neg/%.o: ALL_CFLAGS += -Itests
 
 # Static and at fixed addresses, without the sanitizers: it runs where there is nothing to load, and
 # reads its own constant in another process of its kind.
-$(PROBE): tests/neg/probe.c tests/neg/verbs.c tests/neg/verbs.h
+$(PROBE): tests/neg/probe.c $(VERBS) $(wildcard tests/neg/verbs*.h)
 	@mkdir -p $(@D)
 	$(call say,PROBE)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -Iuser -static -no-pie -o $@ $(filter %.c,$^)
 
 $(KERN_TESTS): $(call objects,tests/kern/*.c) $(VERBS_OBJ) $(LIB)
-$(NEG_TESTS): $(BUILD)/tests/neg/run.o $(HARNESS_OBJ) $(VERBS_OBJ) $(LIB)
+$(NEG_TESTS): $(filter-out %/probe.o,$(call objects,tests/neg/*.c)) $(HARNESS_OBJ) $(LIB)
 $(KERN_TESTS) $(NEG_TESTS):
 	@mkdir -p $(@D)
 	$(call say,LINK)

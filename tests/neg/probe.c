@@ -92,12 +92,13 @@ static int attempt_all(int argc, char **argv)
 
 static int usage(void)
 {
-	const struct verb *v;
+	const struct verb *const *family, *v;
 
 	fprintf(stderr, "usage: probe [--deny ERRNO] [--before VERB... --] [--wait FD] VERB... [-- "
 			"VERB...]...\n");
-	for (v = verbs; v->name; v++)
-		fprintf(stderr, "  %-20s %s\n", v->name, v->usage);
+	for (family = verb_families; *family; family++)
+		for (v = *family; v->name; v++)
+			fprintf(stderr, "  %-20s %s\n", v->name, v->usage);
 	return 2;
 }
 

@@ -23,8 +23,8 @@ struct verb {
 	const char *usage;
 };
 
-/* Ends with a NULL name. */
-extern const struct verb verbs[];
+/* One table a family (verbs_FAMILY.c), then NULL; a table ends with a NULL name. */
+extern const struct verb *const verb_families[];
 
 const struct verb *verb_find(const char *name);
 /* argv[0] is the verb. VERB_BROKEN + EINVAL for an unknown verb or too few words. */
