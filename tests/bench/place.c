@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What a place costs: open+close of a file by the number of components and bytes of its path.
+ *
+ *   place make       makes the files
+ *   place            prints "place COMPONENTS BYTES NANOSECONDS" for each
+ *
+ * Under `scripts/lab --icount` guest nanoseconds are instructions. tests/bench/run-place runs it
+ * outside and inside a compartment and prints the difference.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TOP "/bench" /* a directory of the root filesystem, so that paths are as long as written */
+#define BATCHES 11
+#define OPENS 1000
+
+/* As the budget names them; the last component is the file. */
+static const struct {
+	unsigned int components, bytes;
+} places[] = {{4, 24}, {8, 70}, {17, 197}};
+
+#define NPLACES (sizeof(places) / sizeof(*places))
+
+/* TOP, then names that share out what is left of `bytes`. */
+static void path_of(size_t i, char *path, size_t size)
+{
+	unsigned int left = places[i].components - 1;
+	size_t n = (size_t)snprintf(path, size, "%s", TOP);
+
+	for (; left > 0; left--) {
+		size_t bytes = (places[i].bytes - n) / left;
+
+		path[n] = '/';
+		memset(path + n + 1, 'a' + (char)(left % 26), bytes - 1);
+		n += bytes;
+	}
+	path[n] = '\0';
+}
+
+static int make(const char *path)
+{
+	char part[512];
+	int fd;
+
+	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
+		if (mkdir(part, 0755) < 0 && errno != EEXIST)
+			return -errno;
+	}
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Median over batches of one open+close; negative when the file does not open. */
+static double measure(const char *path)
+{
+	double batch[BATCHES];
+
+	for (int i = 0; i < BATCHES; i++) {
+		double start = now();
+
+		for (int j = 0; j < OPENS; j++) {
+			int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+			if (fd < 0)
+				return -1;
+			close(fd);
+		}
+		batch[i] = (now() - start) / OPENS;
+	}
+	qsort(batch, BATCHES, sizeof(*batch), compare);
+	return batch[BATCHES / 2];
+}
+
+int main(int argc, char **argv)
+{
+	char path[512];
+
+	for (size_t i = 0; i < NPLACES; i++) {
+		double cost;
+
+		path_of(i, path, sizeof(path));
+		if (argc > 1 && !strcmp(argv[1], "make")) {
+			if (make(path) < 0)
+				return 1;
+			continue;
+		}
+		measure(path);
+		cost = measure(path);
+		if (cost < 0) {
+			fprintf(stderr, "%s: %s\n", path, strerror(errno));
+			return 1;
+		}
+		printf("place %u %zu %.1f\n", places[i].components, strlen(path), cost);
+	}
+	return 0;
+}
