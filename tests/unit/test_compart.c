@@ -8,9 +8,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include "compart/internal.h"
 
 #define N_OF(array) (sizeof(array) / sizeof(*(array)))
@@ -175,6 +179,9 @@ static void test_maps(void **state)
 		 MAPPING_READ | MAPPING_WRITE | MAPPING_SHARED, MAPPING_OBJECT},
 		{"7f00-7f10 rw-s 00000000 00:07 5 socket:[77]\n", "socket:[77]",
 		 MAPPING_READ | MAPPING_WRITE | MAPPING_SHARED, MAPPING_OBJECT},
+		/* The newline is escaped, the backslash is not. */
+		{"7f00-7f10 r--p 00000000 fe:00 5 /a\\057b\n", "/a\\057b", MAPPING_READ,
+		 MAPPING_FILE},
 		{"7f00-7f10 r-xp 00000000 fe:00 5 /a\\012b\n", "/a\nb", MAPPING_READ | MAPPING_EXEC,
 		 MAPPING_FILE},
 	};
@@ -377,15 +384,98 @@ static void test_inventory(void **state)
 	assert_non_null(strstr(error.text, "existing:"));
 }
 
+/* A shared mapping goes on writing to a file of which one name was deleted; memory has none. */
+static void test_inventory_deleted(void **state)
+{
+	_cleanup_(report_done) struct report report = {};
+	_cleanup_close_ int memory = memfd_create("memory", MFD_CLOEXEC), file = -1;
+	char name[] = "/tmp/inventory-XXXXXX", alias[sizeof(name) + 6];
+	struct error error = {};
+	void *maps[2];
+
+	(void)state;
+	file = mkstemp(name);
+	snprintf(alias, sizeof(alias), "%s-alias", name);
+	assert_true(file >= 0 && memory >= 0);
+	assert_int_equal(link(name, alias), 0);
+	close(file);
+	file = open(alias, O_RDWR | O_CLOEXEC);
+	assert_int_equal(ftruncate(file, 4096) || ftruncate(memory, 4096), 0);
+	maps[0] = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	maps[1] = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+	assert_true(maps[0] != MAP_FAILED && maps[1] != MAP_FAILED);
+	unlink(alias);
+	judge_self(KEEP_STDIO, &report, &error);
+	munmap(maps[0], 4096);
+	munmap(maps[1], 4096);
+	unlink(name);
+	assert_true(report_has(&report, "-alias (deleted), a file by another name"));
+	/* Only root can look behind a mapping. */
+	if (geteuid() == 0)
+		assert_false(report_has(&report, "/memfd:memory"));
+}
+
+/* Holds /etc/passwd by a mount that nobody sees, on which it is called /passwd. */
+static void hold_detached(int ready, int end)
+{
+	int tree, file;
+	char byte;
+
+	if (unshare(geteuid() ? CLONE_NEWUSER | CLONE_NEWNS : CLONE_NEWNS))
+		_exit(1);
+	tree = (int)syscall(SYS_open_tree, AT_FDCWD, "/etc", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	file = openat(tree, "passwd", O_RDONLY);
+	if (file < 0 || write(ready, "", 1) != 1 || read(end, &byte, 1) < 0)
+		_exit(1);
+	_exit(0);
+}
+
+/* The name on a mount of its owner's making is not taken for the file's. */
+static void test_inventory_names(void **state)
+{
+	_cleanup_(report_done) struct report report = {};
+	struct policy policy = {.name = "test",
+				.rules = (struct rule *)(uintptr_t)everything,
+				.nrules = N_OF(everything)};
+	struct error error = {};
+	int ready[2], end[2];
+	pid_t child;
+	char byte;
+
+	(void)state;
+	assert_int_equal(pipe2(ready, O_CLOEXEC) || pipe2(end, O_CLOEXEC), 0);
+	child = fork();
+	if (!child) {
+		close(end[1]);
+		hold_detached(ready[1], end[0]);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	inventory_judge(&policy, &child, 1, &report, &error);
+	close(end[1]);
+	waitpid(child, NULL, 0);
+	close(ready[0]);
+	close(end[0]);
+	assert_true(report_has(&report, "read /passwd: it was opened on a mount that is gone"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mountinfo),      cmocka_unit_test(test_mountinfo_bad),
-		cmocka_unit_test(test_mountinfo_here), cmocka_unit_test(test_translate),
-		cmocka_unit_test(test_maps),	       cmocka_unit_test(test_maps_bad),
-		cmocka_unit_test(test_unit_names),     cmocka_unit_test(test_unit_name_length),
-		cmocka_unit_test(test_overlap),	       cmocka_unit_test(test_session),
-		cmocka_unit_test(test_text_read),      cmocka_unit_test(test_inventory),
+		cmocka_unit_test(test_mountinfo),
+		cmocka_unit_test(test_mountinfo_bad),
+		cmocka_unit_test(test_mountinfo_here),
+		cmocka_unit_test(test_translate),
+		cmocka_unit_test(test_maps),
+		cmocka_unit_test(test_maps_bad),
+		cmocka_unit_test(test_unit_names),
+		cmocka_unit_test(test_unit_name_length),
+		cmocka_unit_test(test_overlap),
+		cmocka_unit_test(test_session),
+		cmocka_unit_test(test_text_read),
+		cmocka_unit_test(test_inventory),
+		cmocka_unit_test(test_inventory_deleted),
+		cmocka_unit_test(test_inventory_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,9 @@ struct mountinfo {
 int mountinfo_parse(char *line, struct mountinfo *ret);
 /* Can this mount be in a view? Not autofs (to look would mount it), not a root that is no path. */
 bool mountinfo_has_path(const struct mountinfo *m);
-/* Undoes the kernel's \ooo escapes in place. */
+/* The number after "mnt_id:" in the text of a file fdinfo/N. -EINVAL. */
+int fdinfo_mount(const char *fdinfo, unsigned int *ret);
+/* Undoes the kernel's \ooo escapes in place: in mount tables, where a backslash is escaped too. */
 void octal_unescape(char *text);
 
 /* --- maps.c: pure --- */
@@ -68,13 +70,21 @@ enum mapping_kind {
 			 */
 };
 struct mapping {
-	__u64 start, end;
+	__u64 start, end, inode;
+	unsigned int dev_major, dev_minor;
 	unsigned int bits;
 	enum mapping_kind kind;
 	char *path; /* into the line; "" for anonymous memory */
 };
 /* Takes a line of /proc/PID/maps apart, in place. -EINVAL. */
 int mapping_parse(char *line, struct mapping *ret);
+
+/* --- view.c --- */
+/* The text of every distinct mount table of these processes (of ours, when none has one), each after
+ * a line "PID". -ESRCH, -E2BIG. */
+int mounts_tables(const pid_t *pids, size_t npids, char **ret);
+/* The mount a descriptor of ours stands on. */
+int fd_mount(int fd, unsigned int *ret);
 
 /* --- cgroup.c --- */
 /* Mount point of cgroup v2, found once; "" when there is none. */
@@ -87,12 +97,14 @@ int cgroup_is_populated(const char *path);
 /* Names the threads that keep a subtree from freezing. */
 void cgroup_describe_unfrozen(const char *path, char *buffer, size_t size);
 
-/* --- inventory.c, inventory_fd.c, inventory_map.c, inventory_trace.c --- */
+/* --- inventory.c, inventory_fd.c, inventory_map.c, inventory_name.c, inventory_trace.c --- */
 #define INVENTORY_MEMO 512
 struct inventory {
 	const struct policy *policy;
 	const pid_t *pids;
 	size_t npids;
+	unsigned int *mounts; /* ids, sorted, of what members and we see */
+	size_t nmounts;
 	struct report *report;
 	size_t refused;	 /* things refused */
 	size_t unlisted; /* of these, what the report has no line for */
@@ -111,6 +123,14 @@ void inventory_refuse(struct inventory *inv, pid_t pid, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void inventory_note(struct inventory *inv, pid_t pid, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Names of open files are told by the kernel, and made up by who owns a mount: inventory_name.c. */
+int inventory_names_open(struct inventory *inv, struct error *error);
+/* Is the name of a file on this mount, or behind this link of /proc, to be believed? Cannot tell: no.
+ */
+bool inventory_sees(const struct inventory *inv, unsigned int mount);
+bool inventory_sees_link(const struct inventory *inv, const char *link);
+/* Has the file behind this link no name on any filesystem? Cannot tell: no. */
+bool link_is_nameless(const char *link);
 bool inventory_is_member(const struct inventory *inv, pid_t pid);
 int inventory_descriptors(struct inventory *inv, pid_t pid, struct error *error);
 int inventory_mappings(struct inventory *inv, pid_t pid, struct error *error);

@@ -40,6 +40,13 @@ static void forget_memos(struct inventory *inv)
 		free(inv->memo[i].path);
 }
 
+static void inventory_free(struct inventory *inv)
+{
+	forget_memos(inv);
+	free(inv->mounts);
+	free(inv);
+}
+
 /* Names come from the processes themselves and go to a terminal. */
 static void make_printable(char *text)
 {
@@ -154,6 +161,7 @@ int inventory_judge(const struct policy *policy, const pid_t *pids, size_t npids
 	inv->npids = npids;
 	inv->report = report;
 	inv->deadline_ms = clock_ms() + BH_INVENTORY_MS;
+	r = inventory_names_open(inv, error);
 	for (size_t i = 0; !r && i < npids; i++) {
 		if (clock_ms() > inv->deadline_ms)
 			r = error_set(error, ETIMEDOUT,
@@ -169,7 +177,6 @@ int inventory_judge(const struct policy *policy, const pid_t *pids, size_t npids
 		report_add(report, "and %zu more", inv->unlisted);
 	if (!r)
 		r = verdict(inv, error);
-	forget_memos(inv);
-	free(inv);
+	inventory_free(inv);
 	return r;
 }

@@ -19,9 +19,11 @@
 struct held {
 	pid_t pid, tid;
 	int fd;
-	char text[PATH_MAX]; /* what /proc/PID/task/TID/fd/N points to */
+	char link[64];	     /* /proc/PID/task/TID/fd/N */
+	char text[PATH_MAX]; /* what it points to */
 	unsigned int flags;  /* of open(2) */
-	pid_t pidfd_of;	     /* a pidfd's process; 0: it is no pidfd, -1: a dead one */
+	unsigned int mount;
+	pid_t pidfd_of; /* a pidfd's process; 0: it is no pidfd, -1: a dead one */
 };
 
 #define FREE NULL
@@ -238,12 +240,14 @@ static void judge_file(struct inventory *inv, const struct held *h)
 	if (h->flags & O_PATH)
 		return;
 	/* Memory like any other: only running it matters, and that is judged as a mapping. */
-	if (!strncmp(h->text, "/memfd:", strlen("/memfd:")))
+	if (!strncmp(h->text, "/memfd:", strlen("/memfd:")) && link_is_nameless(h->link))
 		return;
 	perms_to_text(perms, what, sizeof(what) - 1);
 	strcat(what, " ");
 	if (n >= sizeof(deleted) && !strcmp(h->text + n - (sizeof(deleted) - 1), deleted))
 		refuse(inv, h, what, "no rule can name a file that was deleted");
+	else if (!inventory_sees(inv, h->mount))
+		refuse(inv, h, what, "it was opened on a mount that is gone or of others");
 	else if (!inventory_allows(inv, h->text, perms))
 		refuse(inv, h, what, "no rule allows it");
 }
@@ -302,8 +306,9 @@ static int read_held(struct held *h)
 	ssize_t n;
 	int r;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", (int)h->pid, (int)h->tid, h->fd);
-	n = readlink(path, h->text, sizeof(h->text) - 1);
+	snprintf(h->link, sizeof(h->link), "/proc/%d/task/%d/fd/%d", (int)h->pid, (int)h->tid,
+		 h->fd);
+	n = readlink(h->link, h->text, sizeof(h->text) - 1);
 	if (n < 0)
 		return -errno;
 	h->text[n] = '\0';
@@ -313,6 +318,8 @@ static int read_held(struct held *h)
 		return r;
 	line = strstr(info, "flags:");
 	if (!line || sscanf(line, "flags: %o", &h->flags) != 1)
+		return -EINVAL;
+	if (fdinfo_mount(info, &h->mount))
 		return -EINVAL;
 	line = strstr(info, "\nPid:");
 	if (line && sscanf(line, "\nPid: %d", &h->pidfd_of) != 1)

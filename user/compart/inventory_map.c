@@ -8,17 +8,23 @@
 /* The segment before, so that a library's four segments make one line. */
 struct last {
 	char *path;
-	unsigned int bits;
+	struct mapping of;
 };
+
+static bool is_same(const struct mapping *a, const struct mapping *b)
+{
+	return a->bits == b->bits && a->inode == b->inode && a->dev_major == b->dev_major &&
+	       a->dev_minor == b->dev_minor;
+}
 
 static bool is_repeat(struct last *last, const struct mapping *m)
 {
-	bool same = last->path && last->bits == m->bits && !strcmp(last->path, m->path);
+	bool same = last->path && is_same(&last->of, m) && !strcmp(last->path, m->path);
 
 	if (!same) {
 		free(last->path);
 		last->path = strdup(m->path);
-		last->bits = m->bits;
+		last->of = *m;
 	}
 	return same;
 }
@@ -28,12 +34,42 @@ static const char *text_of(const struct mapping *m)
 	return *m->path ? m->path : "nameless memory";
 }
 
+static void link_of(pid_t pid, const struct mapping *m, char buffer[96])
+{
+	snprintf(buffer, 96, "/proc/%d/map_files/%llx-%llx", (int)pid, (unsigned long long)m->start,
+		 (unsigned long long)m->end);
+}
+
+/* Shared memory that no file holds is memory. With a name left it is a file, whatever it says. */
+static void judge_memory(struct inventory *inv, pid_t pid, const struct mapping *m)
+{
+	char link[96];
+
+	link_of(pid, m, link);
+	if (m->bits & MAPPING_EXEC)
+		inventory_refuse(inv, pid, "runs %s, which no rule can name", m->path);
+	else if (m->bits & MAPPING_SHARED && !link_is_nameless(link))
+		inventory_refuse(inv, pid, "shares memory with %s, a file by another name",
+				 m->path);
+}
+
 static void judge_file(struct inventory *inv, pid_t pid, const struct mapping *m)
 {
 	/* How it came to be executable is not known: the program, its loader, or a library. */
 	static const __u32 ways[] = {BH_PERM_MAP_EXEC, BH_PERM_EXEC, BH_PERM_INTERP};
 	bool runs = false;
+	char link[96];
 
+	if (!(m->bits & (MAPPING_EXEC | MAPPING_SHARED)))
+		return;
+	link_of(pid, m, link);
+	if (!inventory_sees_link(inv, link)) {
+		inventory_refuse(inv, pid,
+				 "maps %s: it was opened on a mount that is gone or of "
+				 "others",
+				 m->path);
+		return;
+	}
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
 		runs = runs || inventory_allows(inv, m->path, ways[i]);
 	if (m->bits & MAPPING_EXEC && !runs)
@@ -77,8 +113,7 @@ static void judge(struct inventory *inv, pid_t pid, const struct mapping *m, boo
 		break;
 	case MAPPING_MEMORY:
 	case MAPPING_DELETED:
-		if (m->bits & MAPPING_EXEC)
-			inventory_refuse(inv, pid, "runs %s, which no rule can name", m->path);
+		judge_memory(inv, pid, m);
 		break;
 	case MAPPING_OBJECT:
 		inventory_refuse(inv, pid, "maps %s: no rule can allow it", m->path);

@@ -18,6 +18,20 @@ static const struct {
 	{"/SYSV", MAPPING_MEMORY},	  {"/[aio] (deleted)", MAPPING_MEMORY},
 };
 
+/* Only the newline is escaped here, not the backslash: what else looks like an escape is the name. */
+static void newline_unescape(char *text)
+{
+	char *out = text;
+
+	for (const char *p = text; *p; out++) {
+		bool escaped = !strncmp(p, "\\012", 4);
+
+		*out = escaped ? '\n' : *p;
+		p += escaped ? 4 : 1;
+	}
+	*out = '\0';
+}
+
 static const char deleted[] = " (deleted)";
 
 static enum mapping_kind kind_of(const char *path)
@@ -39,19 +53,24 @@ static enum mapping_kind kind_of(const char *path)
 /* "START-END rwxs OFFSET MAJ:MIN INODE      PATH": the path may hold anything but a newline. */
 int mapping_parse(char *line, struct mapping *ret)
 {
-	unsigned long long start, end;
+	unsigned long long start, end, inode;
+	unsigned int major, minor;
 	char perms[5] = "";
 	int at = 0;
 
 	line[strcspn(line, "\n")] = '\0';
-	if (sscanf(line, "%llx-%llx %4s %*x %*x:%*x %*u%n", &start, &end, perms, &at) != 3 || !at ||
-	    strlen(perms) != 4)
+	if (sscanf(line, "%llx-%llx %4s %*x %x:%x %llu%n", &start, &end, perms, &major, &minor,
+		   &inode, &at) != 6 ||
+	    !at || strlen(perms) != 4)
 		return -EINVAL;
 	ret->start = start;
 	ret->end = end;
+	ret->inode = inode;
+	ret->dev_major = major;
+	ret->dev_minor = minor;
 	ret->path = line + at;
 	ret->path += strspn(ret->path, " ");
-	octal_unescape(ret->path);
+	newline_unescape(ret->path);
 	ret->bits = (perms[0] == 'r' ? MAPPING_READ : 0) | (perms[1] == 'w' ? MAPPING_WRITE : 0) |
 		    (perms[2] == 'x' ? MAPPING_EXEC : 0) | (perms[3] == 's' ? MAPPING_SHARED : 0);
 	ret->kind = kind_of(ret->path);

@@ -51,6 +51,13 @@ int mountinfo_parse(char *line, struct mountinfo *ret)
 	return 0;
 }
 
+int fdinfo_mount(const char *fdinfo, unsigned int *ret)
+{
+	const char *line = strstr(fdinfo, "mnt_id:");
+
+	return line && sscanf(line, "mnt_id: %u", ret) == 1 ? 0 : -EINVAL;
+}
+
 bool mountinfo_has_path(const struct mountinfo *m)
 {
 	static const char deleted[] = "//deleted";

@@ -100,7 +100,7 @@ static int read_table(struct tables *tables, pid_t pid)
 	return append(tables, pid, table, n);
 }
 
-static int read_tables(const pid_t *pids, size_t npids, char **ret)
+int mounts_tables(const pid_t *pids, size_t npids, char **ret)
 {
 	struct tables tables = {};
 	int r = 0;
@@ -122,7 +122,7 @@ static int read_tables(const pid_t *pids, size_t npids, char **ret)
 int mounts_changed(const struct mounts *mounts, const pid_t *pids, size_t npids)
 {
 	_cleanup_free_ char *text = NULL;
-	int r = read_tables(pids, npids, &text);
+	int r = mounts_tables(pids, npids, &text);
 
 	if (r)
 		return r;
@@ -189,19 +189,15 @@ static int flush(struct batch *b, struct error *error)
 	return r;
 }
 
-/* The mount a descriptor stands on. */
-static int mount_id_of(int fd, unsigned int *ret)
+int fd_mount(int fd, unsigned int *ret)
 {
 	_cleanup_free_ char *text = NULL;
-	char path[64], *line;
+	char path[64];
 	int r;
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
 	r = text_read(path, 4096, &text, NULL);
-	if (r)
-		return r;
-	line = strstr(text, "mnt_id:");
-	return line && sscanf(line, "mnt_id: %u", ret) == 1 ? 0 : -EINVAL;
+	return r ? r : fdinfo_mount(text, ret);
 }
 
 /* The mount point as its namespace sees it, or -1: covered by a later mount, gone, unreadable. */
@@ -215,7 +211,7 @@ static int open_point(pid_t pid, const struct mountinfo *m)
 	    sizeof(path))
 		return -1;
 	fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || mount_id_of(fd, &id) || id != m->id)
+	if (fd < 0 || fd_mount(fd, &id) || id != m->id)
 		return -1;
 	return TAKE_FD(fd);
 }
@@ -303,7 +299,7 @@ int mounts_read(struct kern *kern, const pid_t *pids, size_t npids, struct mount
 
 	if (!b)
 		return error_set(error, ENOMEM, "out of memory");
-	r = read_tables(pids, npids, &mounts.tables);
+	r = mounts_tables(pids, npids, &mounts.tables);
 	if (r)
 		return error_set(error, -r, "mount tables of the subtree: %s%s", strerror(-r),
 				 r == -E2BIG ? " (too many mounts or mount namespaces)" : "");
