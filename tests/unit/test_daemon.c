@@ -184,6 +184,152 @@ static void test_gone_reader(void **state)
 	assert_int_equal(queue_send(&pair->queue, pair->ours), -EPIPE);
 }
 
+/* --- a connection, from the other end --- */
+
+struct talk {
+	struct daemon daemon;
+	int fd;
+};
+
+static int open_talk(void **state)
+{
+	struct talk *talk = calloc(1, sizeof(*talk));
+	struct peer peer = {.uid = 1, .right = RIGHT_READ};
+	int fds[2];
+
+	assert_non_null(talk);
+	assert_true(sd_event_new(&talk->daemon.event) >= 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	assert_non_null(client_new(&talk->daemon, fds[0], &peer));
+	talk->fd = fds[1];
+	*state = talk;
+	return 0;
+}
+
+static int close_talk(void **state)
+{
+	struct talk *talk = *state;
+
+	while (talk->daemon.clients)
+		client_free(talk->daemon.clients);
+	sd_event_unref(talk->daemon.event);
+	close(talk->fd);
+	free(talk);
+	return 0;
+}
+
+static void run_loop(struct talk *talk)
+{
+	while (sd_event_run(talk->daemon.event, 0) > 0)
+		continue;
+}
+
+static void say(struct talk *talk, const char *text)
+{
+	assert_int_equal(send(talk->fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+}
+
+/* Reads what has come: the number of lines, each one JSON object. */
+static unsigned int read_answers(struct talk *talk)
+{
+	char bytes[65536], *save = NULL;
+	ssize_t n = recv(talk->fd, bytes, sizeof(bytes) - 1, MSG_DONTWAIT);
+	unsigned int lines = 0;
+
+	bytes[n > 0 ? n : 0] = '\0';
+	for (char *line = strtok_r(bytes, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		json_t *answer = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
+
+		assert_true(json_is_object(answer));
+		json_decref(answer);
+		lines++;
+	}
+	return lines;
+}
+
+/* One that shuts down its side after the request gets its answer, and then the end. */
+static void test_half_closed(void **state)
+{
+	struct talk *talk = *state;
+
+	say(talk, "{\"request\":\"nothing\"}\n");
+	shutdown(talk->fd, SHUT_WR);
+	run_loop(talk);
+	assert_int_equal(read_answers(talk), 1);
+	assert_null(talk->daemon.clients);
+}
+
+/* A subscriber that shuts down its side reads on; one that closes is gone. */
+static void test_half_closed_subscriber(void **state)
+{
+	struct talk *talk = *state;
+
+	say(talk, "{\"request\":\"events\"}\n");
+	shutdown(talk->fd, SHUT_WR);
+	run_loop(talk);
+	server_publish(&talk->daemon, "{}\n", 3);
+	run_loop(talk);
+	assert_int_equal(read_answers(talk), 2);
+	assert_non_null(talk->daemon.clients);
+	shutdown(talk->fd, SHUT_RDWR);
+	run_loop(talk);
+	assert_null(talk->daemon.clients);
+}
+
+/* Whatever is said is answered by one line, and the end. */
+static void test_nonsense(void **state)
+{
+	static const char *const texts[] = {
+		"\n",
+		"null\n",
+		"{}\n",
+		"[{\"request\":\"status\"}]\n",
+		"{\"request\":7}\n",
+		"{\"request\":\"status\",\"request\":\"detach\"}\n",
+		"{\"request\":\"events\",\"x\":1}\n",
+		"{\"request\":\"\\u0000\"}\n",
+		"{\"request\":\"\xff\xfe\"}\n",
+		"{\"request\":\"nothing\"}\n{\"request\":\"nothing\"}\n",
+	};
+	static const struct peer reader = {.uid = 1, .right = RIGHT_READ};
+	struct talk *talk = *state;
+	char deep[30001];
+
+	for (size_t i = 0; i <= sizeof(texts) / sizeof(texts[0]); i++) {
+		struct peer peer = reader;
+		int fds[2];
+
+		memset(deep, '[', sizeof(deep) - 1);
+		deep[sizeof(deep) - 2] = '\n';
+		deep[sizeof(deep) - 1] = '\0';
+		say(talk, i < sizeof(texts) / sizeof(texts[0]) ? texts[i] : deep);
+		run_loop(talk);
+		assert_int_equal(read_answers(talk), 1);
+		assert_null(talk->daemon.clients);
+		close(talk->fd);
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+		assert_non_null(client_new(&talk->daemon, fds[0], &peer));
+		talk->fd = fds[1];
+	}
+}
+
+/* A request without an end is refused at the bound, whatever else comes. */
+static void test_endless(void **state)
+{
+	struct talk *talk = *state;
+	char bytes[4096];
+
+	memset(bytes, ' ', sizeof(bytes));
+	for (size_t sent = 0; talk->daemon.clients && sent < 4 * CONTROL_MAX_REQUEST;) {
+		ssize_t n = send(talk->fd, bytes, sizeof(bytes), MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		sent += n > 0 ? (size_t)n : 0;
+		run_loop(talk);
+	}
+	assert_int_equal(read_answers(talk), 1);
+	assert_null(talk->daemon.clients);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +337,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_queue, open_pair, close_pair),
 		cmocka_unit_test_setup_teardown(test_slow_reader, open_pair, close_pair),
 		cmocka_unit_test_setup_teardown(test_gone_reader, open_pair, close_pair),
+		cmocka_unit_test_setup_teardown(test_half_closed, open_talk, close_talk),
+		cmocka_unit_test_setup_teardown(test_half_closed_subscriber, open_talk, close_talk),
+		cmocka_unit_test_setup_teardown(test_nonsense, open_talk, close_talk),
+		cmocka_unit_test_setup_teardown(test_endless, open_talk, close_talk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,23 +67,35 @@ void client_free(struct client *client)
 	free(client);
 }
 
+/* Who has said all that it will is listened to no more, and still answered. */
+static void listen_for(struct client *client, uint32_t also)
+{
+	sd_event_source_set_io_events(client->io, (client->ended ? 0 : EPOLLIN) | also);
+}
+
 void client_push(struct client *client, struct line *line)
 {
 	/* Within a burst the loop does not come to write: what fails here fails there, too. */
 	if (client->queue.n == CONTROL_MAX_QUEUE)
 		queue_send(&client->queue, client->fd);
 	queue_push(&client->queue, line);
-	sd_event_source_set_io_events(client->io, EPOLLIN | EPOLLOUT);
+	listen_for(client, EPOLLOUT);
 }
 
-/* What comes after the request is read away, so that the end of the connection is seen. -EPIPE at
- * the end. */
-static int read_away(int fd)
+/* What comes after the request is read away, so that its end is seen. The end of one direction: a
+ * connection that is closed in both says so by EPOLLHUP. */
+static int read_away(struct client *client)
 {
 	char bytes[512];
-	ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+	ssize_t n = recv(client->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 
-	return n == 0 ? -EPIPE : n < 0 && errno != EAGAIN && errno != EINTR ? -errno : 0;
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	if (n == 0) {
+		client->ended = true;
+		listen_for(client, client->queue.n ? EPOLLOUT : 0);
+	}
+	return 0;
 }
 
 static int read_request(struct client *client)
@@ -113,17 +125,17 @@ static int write_queue(struct client *client)
 	int r = queue_send(&client->queue, client->fd);
 
 	if (r == 1)
-		sd_event_source_set_io_events(client->io, EPOLLIN);
+		listen_for(client, 0);
 	return r == 1 && client->subscriber ? 0 : r;
 }
 
-static int on_io(sd_event_source *source _unused_, int fd, uint32_t events, void *data)
+static int on_io(sd_event_source *source _unused_, int fd _unused_, uint32_t events, void *data)
 {
 	struct client *client = data;
 	int r = 0;
 
 	if (events & EPOLLIN)
-		r = client->answered ? read_away(fd) : read_request(client);
+		r = client->answered ? read_away(client) : read_request(client);
 	if (r == 0 && (events & EPOLLOUT))
 		r = write_queue(client);
 	if (r == 0 && !(events & EPOLLIN) && (events & (EPOLLHUP | EPOLLERR)))

@@ -39,6 +39,7 @@ struct client {
 	char *in; /* CONTROL_MAX_REQUEST bytes until the request is whole */
 	size_t in_n;
 	bool answered, subscriber;
+	bool ended; /* it sends nothing more, and may read on */
 	struct queue queue;
 };
 
