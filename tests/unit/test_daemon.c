@@ -8,9 +8,12 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "daemon/client.h"
@@ -46,6 +49,32 @@ static void test_rights(void **state _unused_)
 
 		assert_int_equal(peer_right(c->uid, c->groups, 3, c->readers, c->admins), c->right);
 	}
+}
+
+/* A process that ended is told from one that has its number. */
+static void test_peer_lives(void **state _unused_)
+{
+	struct peer peer = {.pidfd = -1, .pid = getpid()};
+	int fds[2];
+
+	assert_true(peer_lives(&peer));
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	peer.pid = fork();
+	if (!peer.pid) {
+		char byte;
+
+		close(fds[1]);
+		_exit((int)read(fds[0], &byte, 1));
+	}
+	peer.pidfd = (int)syscall(SYS_pidfd_open, peer.pid, 0);
+	assert_true(peer.pidfd >= 0 && peer_lives(&peer));
+	close(fds[1]);
+	close(fds[0]);
+	waitpid(peer.pid, NULL, 0);
+	peer.pid = getpid();
+	assert_false(peer_lives(&peer));
+	peer_done(&peer);
+	assert_int_equal(peer.pidfd, -1);
 }
 
 struct pair {
@@ -194,7 +223,7 @@ struct talk {
 static int open_talk(void **state)
 {
 	struct talk *talk = calloc(1, sizeof(*talk));
-	struct peer peer = {.uid = 1, .right = RIGHT_READ};
+	struct peer peer = {.pidfd = -1, .uid = 1, .right = RIGHT_READ};
 	int fds[2];
 
 	assert_non_null(talk);
@@ -291,7 +320,7 @@ static void test_nonsense(void **state)
 		"{\"request\":\"\xff\xfe\"}\n",
 		"{\"request\":\"nothing\"}\n{\"request\":\"nothing\"}\n",
 	};
-	static const struct peer reader = {.uid = 1, .right = RIGHT_READ};
+	static const struct peer reader = {.pidfd = -1, .uid = 1, .right = RIGHT_READ};
 	struct talk *talk = *state;
 	char deep[30001];
 
@@ -334,6 +363,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rights),
+		cmocka_unit_test(test_peer_lives),
 		cmocka_unit_test_setup_teardown(test_queue, open_pair, close_pair),
 		cmocka_unit_test_setup_teardown(test_slow_reader, open_pair, close_pair),
 		cmocka_unit_test_setup_teardown(test_gone_reader, open_pair, close_pair),

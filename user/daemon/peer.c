@@ -2,6 +2,7 @@
 #include "peer.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <systemd/sd-login.h>
@@ -27,9 +28,14 @@ enum right peer_right(uid_t uid, const gid_t *groups, size_t ngroups, gid_t read
 	return right;
 }
 
+/* Debian 12's headers are older. */
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
 /* A confined root must not talk the agent into opening its own compartment. Asked of the kernel, as
  * others attach too. Cannot tell means inside. */
-static bool is_inside(const struct daemon *d, pid_t pid)
+static bool stands_inside(const struct daemon *d, pid_t pid)
 {
 	_cleanup_free_ char *cgroup = NULL;
 	__u32 compartment;
@@ -47,12 +53,37 @@ static bool is_inside(const struct daemon *d, pid_t pid)
 	return false;
 }
 
+bool peer_lives(const struct peer *peer)
+{
+	struct pollfd p = {.fd = peer->pidfd, .events = POLLIN};
+
+	return peer->pidfd < 0 || poll(&p, 1, 0) == 0;
+}
+
+/* In this order: a number that was still its own afterwards was its own before. */
+bool peer_is_inside(const struct daemon *d, const struct peer *peer)
+{
+	return stands_inside(d, peer->pid) || !peer_lives(peer);
+}
+
+static int read_pidfd(int fd, int *ret)
+{
+	socklen_t n = sizeof(*ret);
+
+	*ret = -1;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, ret, &n) == 0)
+		return 0;
+	*ret = -1;
+	return errno == ENOPROTOOPT ? 0 : -errno;
+}
+
 int peer_read(const struct daemon *d, int fd, struct peer *ret)
 {
 	gid_t groups[PEER_MAX_GROUPS + 1];
 	socklen_t size = PEER_MAX_GROUPS * sizeof(gid_t), n = sizeof(struct ucred);
-	struct peer peer = {0};
+	struct peer peer = {.pidfd = -1};
 	struct ucred cred;
+	bool gone;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n))
 		return -errno;
@@ -63,7 +94,9 @@ int peer_read(const struct daemon *d, int fd, struct peer *ret)
 	peer.uid = cred.uid;
 	peer.gid = cred.gid;
 	peer.right = peer_right(cred.uid, groups, size / sizeof(gid_t) + 1, d->group, d->admins);
-	peer.inside = is_inside(d, cred.pid);
+	/* One that is gone already has no pidfd. */
+	gone = read_pidfd(fd, &peer.pidfd) < 0;
+	peer.inside = gone || peer_is_inside(d, &peer);
 	/* Without systemd there is no unit to name. */
 	if (sd_peer_get_unit(fd, &peer.unit) < 0)
 		peer.unit = NULL;
@@ -75,4 +108,7 @@ void peer_done(struct peer *peer)
 {
 	free(peer->unit);
 	peer->unit = NULL;
+	if (peer->pidfd >= 0)
+		close(peer->pidfd);
+	peer->pidfd = -1;
 }

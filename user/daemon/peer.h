@@ -10,10 +10,11 @@ enum right { RIGHT_NONE, RIGHT_READ, RIGHT_CHANGE };
 
 struct peer {
 	pid_t pid;
+	int pidfd; /* of it; -1: the kernel gives none */
 	uid_t uid;
 	gid_t gid;
 	enum right right;
-	bool inside; /* it stands in a compartment: never more than RIGHT_READ */
+	bool inside; /* it stood in a compartment when it connected: never more than RIGHT_READ */
 	char *unit;  /* systemd unit, NULL when it has none */
 };
 
@@ -21,6 +22,11 @@ struct peer {
 int peer_read(const struct daemon *d, int fd, struct peer *ret);
 /* Pure: what the ids give. Group (gid_t)-1 stands for one that does not exist. */
 enum right peer_right(uid_t uid, const gid_t *groups, size_t ngroups, gid_t readers, gid_t admins);
+/* Does the process that connected live? Its number may be another's else. True where the kernel
+ * gives no pidfd (before 6.5). */
+bool peer_lives(const struct peer *peer);
+/* Does it stand in a compartment now? */
+bool peer_is_inside(const struct daemon *d, const struct peer *peer);
 void peer_done(struct peer *peer);
 
 #endif

@@ -151,13 +151,22 @@ static const struct request_row *find_row(const json_t *body, struct error *erro
 	return NULL;
 }
 
-static int check_right(const struct request_row *row, const struct peer *peer, struct error *error)
+/* It may have come inside, or have ended, since it connected. */
+static bool is_inside(const struct client *client)
 {
+	return client->peer.inside || peer_is_inside(client->daemon, &client->peer);
+}
+
+static int check_right(const struct request_row *row, const struct client *client,
+		       struct error *error)
+{
+	const struct peer *peer = &client->peer;
+
 	if (peer->right < row->right)
 		return error_set(error, EACCES,
 				 "%s is for root and members of group " CONTROL_GROUP_CHANGE,
 				 row->name);
-	if (peer->inside && !row->from_inside)
+	if (!row->from_inside && is_inside(client))
 		return error_set(error, EACCES, "%s: not from inside a compartment", row->name);
 	return 0;
 }
@@ -211,7 +220,7 @@ static int dispatch(struct request *request, struct error *error)
 	row = find_row(request->body, error);
 	if (!row)
 		return -EINVAL;
-	r = check_right(row, &request->client->peer, error);
+	r = check_right(row, request->client, error);
 	if (r == 0)
 		r = check_fields(row, request->body, error);
 	if (r == 0)

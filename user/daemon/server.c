@@ -24,7 +24,7 @@ static bool is_full(const struct daemon *d, const struct peer *peer)
 
 static void admit_client(struct daemon *d, int fd)
 {
-	struct peer peer = {0};
+	struct peer peer = {.pidfd = -1};
 
 	if (peer_read(d, fd, &peer)) {
 		turn_away(fd, EACCES, "the agent cannot tell who you are");
