@@ -743,6 +743,36 @@ static void test_ownership(void **state)
 	expect_refusal(path, NULL, EINVAL, "owned.yaml: owned by uid 1000");
 }
 
+/* Nor one that others can put another in the place of, wherever on the way they could. */
+static void test_directories(void **state)
+{
+	char inner[256], file[300], link[256], text[400];
+
+	(void)state;
+	snprintf(inner, sizeof(inner), "%s/in*ner", dir);
+	snprintf(file, sizeof(file), "%s/policy.yaml", inner);
+	snprintf(link, sizeof(link), "%s/link.yaml", dir);
+	assert_int_equal(mkdir(inner, 0755), 0);
+	assert_int_equal(rename(write_text("policy.yaml", HEAD), file), 0);
+	assert_int_equal(symlink(file, link), 0);
+	policy_free(load(link, NULL));
+	if (geteuid())
+		return;
+	assert_int_equal(chmod(inner, 0775), 0);
+	snprintf(text, sizeof(text), "others than root could put another file there: chmod go-w %s",
+		 inner);
+	expect_refusal(file, NULL, EINVAL, text);
+	expect_refusal(link, NULL, EINVAL, text);
+	/* What is root's own stays, as in /tmp. */
+	assert_int_equal(chmod(inner, 01777), 0);
+	policy_free(load(file, NULL));
+	assert_int_equal(chmod(inner, 0755) || chown(inner, 1000, 0), 0);
+	expect_refusal(file, NULL, EINVAL, "is a directory of uid 1000");
+	assert_int_equal(chown(inner, 0, 0), 0);
+	assert_int_equal(lchown(link, 1000, 0), 0);
+	expect_refusal(link, NULL, EINVAL, "is a symbolic link of uid 1000");
+}
+
 /* A policy with any bytes broken loads or is refused with a place; nothing else happens. */
 static void test_mutations(void **state)
 {
@@ -790,15 +820,16 @@ static void test_perm_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad),	  cmocka_unit_test(test_bad_all),
-		cmocka_unit_test(test_all_keys),  cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_shipped),	  cmocka_unit_test(test_demo),
-		cmocka_unit_test(test_includes),  cmocka_unit_test(test_include_bounds),
-		cmocka_unit_test(test_vars),	  cmocka_unit_test(test_no_false_alarm),
-		cmocka_unit_test(test_covers),	  cmocka_unit_test(test_explain),
-		cmocka_unit_test(test_resolve),	  cmocka_unit_test(test_resolved_rules),
-		cmocka_unit_test(test_bounds),	  cmocka_unit_test(test_ownership),
-		cmocka_unit_test(test_mutations), cmocka_unit_test(test_perm_words),
+		cmocka_unit_test(test_bad),	    cmocka_unit_test(test_bad_all),
+		cmocka_unit_test(test_all_keys),    cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_shipped),	    cmocka_unit_test(test_demo),
+		cmocka_unit_test(test_includes),    cmocka_unit_test(test_include_bounds),
+		cmocka_unit_test(test_vars),	    cmocka_unit_test(test_no_false_alarm),
+		cmocka_unit_test(test_covers),	    cmocka_unit_test(test_explain),
+		cmocka_unit_test(test_resolve),	    cmocka_unit_test(test_resolved_rules),
+		cmocka_unit_test(test_bounds),	    cmocka_unit_test(test_ownership),
+		cmocka_unit_test(test_directories), cmocka_unit_test(test_mutations),
+		cmocka_unit_test(test_perm_words),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

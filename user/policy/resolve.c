@@ -57,7 +57,7 @@ static int substitute(struct walk *walk, const char *target)
 		return error_set(walk->error, EINVAL,
 				 "more than %d symbolic links: write the place they lead to",
 				 BH_MAX_SYMLINKS);
-	if (strpbrk(target, "*?[{\\"))
+	if (!walk->resolver->guarded && strpbrk(target, "*?[{\\"))
 		return error_set(walk->error, EINVAL,
 				 "%s is a symbolic link to %s, which no glob can name", walk->done,
 				 target);
@@ -88,6 +88,21 @@ static bool is_absent(int error)
 	return error == ENOENT || error == ENOTDIR || (error == EACCES && geteuid());
 }
 
+/* Who may write to a directory puts another file in the place of the one that was looked at. */
+static int check_directory(struct walk *walk, const struct stat *st)
+{
+	if (st->st_uid != walk->resolver->owner)
+		return error_set(walk->error, EINVAL,
+				 "%s is a directory of uid %u, who could put another file there: "
+				 "move the file to one of root's",
+				 walk->done, st->st_uid);
+	if (st->st_mode & (S_IWGRP | S_IWOTH) && !(st->st_mode & S_ISVTX))
+		return error_set(walk->error, EINVAL,
+				 "%s: others than root could put another file there: chmod go-w %s",
+				 walk->done, walk->done);
+	return 0;
+}
+
 /* Looks at the component that was just moved to `done`. */
 static int look(struct walk *walk)
 {
@@ -98,6 +113,8 @@ static int look(struct walk *walk)
 			return keep_rest(walk);
 		return error_set(walk->error, errno, "%s: %s", walk->done, strerror(errno));
 	}
+	if (S_ISDIR(st.st_mode) && walk->resolver->guarded)
+		return check_directory(walk, &st);
 	if (!S_ISLNK(st.st_mode))
 		return 0;
 	if (st.st_uid != walk->resolver->owner)
@@ -127,7 +144,8 @@ static int step(struct walk *walk)
 	size_t length = 1 + strcspn(walk->todo + 1, "/");
 	int r;
 
-	if (memchr(walk->todo, '*', length) || !strcmp(walk->done, "/proc"))
+	if (!walk->resolver->guarded &&
+	    (memchr(walk->todo, '*', length) || !strcmp(walk->done, "/proc")))
 		return keep_rest(walk);
 	if (drop_dots(walk, length))
 		return 0;
@@ -158,4 +176,25 @@ int resolve_glob(const struct resolver *resolver, const char *glob, char **ret_g
 		return error_set(error, ENOMEM, "no memory to follow links");
 	*ret_glob = result;
 	return 0;
+}
+
+int resolve_guarded(const char *path, char **ret_path, struct error *error)
+{
+	_cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct resolver resolver = {.root = root, .owner = 0, .guarded = true};
+	_cleanup_free_ char *here = NULL, *whole = NULL;
+	int r;
+
+	if (root < 0)
+		return error_set(error, errno, "/: %s", strerror(errno));
+	if (path[0] != '/' && !(here = getcwd(NULL, 0)))
+		return error_set(error, errno, "%s: %s", path, strerror(errno));
+	if (asprintf(&whole, "%s%s%s", here ? here : "", here ? "/" : "", path) < 0) {
+		whole = NULL;
+		return error_set(error, ENOMEM, "no memory to follow links");
+	}
+	r = resolve_glob(&resolver, whole, ret_path, error);
+	if (r < 0)
+		error_prefix(error, "%s", path);
+	return r;
 }

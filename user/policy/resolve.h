@@ -6,12 +6,16 @@
 #ifndef POLICY_RESOLVE_H
 #define POLICY_RESOLVE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 #include "base/log.h"
 
 struct resolver {
 	int root;    /* descriptor of the directory that "/" means */
 	uid_t owner; /* whose links are followed: root's */
+	/* A path, no glob, and one that nobody else can lead elsewhere: each directory on the way
+	 * is the owner's, too, and nobody else's to write to. */
+	bool guarded;
 };
 
 /*
@@ -22,5 +26,7 @@ struct resolver {
  */
 int resolve_glob(const struct resolver *resolver, const char *glob, char **ret_glob,
 		 struct error *error);
+/* The place of a file that decides what root's programs do, guarded. A path from where we stand. */
+int resolve_guarded(const char *path, char **ret_path, struct error *error);
 
 #endif

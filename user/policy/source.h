@@ -16,7 +16,8 @@ struct source {
 
 /*
  * Reads a whole file. -ENOENT or another errno of open(2); -EINVAL: not a regular file, larger than
- * BH_MAX_POLICY_BYTES, or, for root, one that others than root may change. *ret on success only.
+ * BH_MAX_POLICY_BYTES, or, for root, one that others than root may change or replace. *ret on
+ * success only.
  */
 int source_read(const char *path, struct source *ret, struct error *error);
 void source_done(struct source *source);
