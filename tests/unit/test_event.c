@@ -478,6 +478,42 @@ static void test_sink(void **state _unused_)
 	rmdir(dir);
 }
 
+/* A next file that cannot be made is made later; half a line of a dead writer spoils no other. */
+static void test_sink_recovers(void **state _unused_)
+{
+	char dir[] = "/tmp/bulkhead-test-XXXXXX", path[64], old[64], text[64] = "";
+	struct rlimit limit, none;
+	struct sink *sink = NULL;
+	FILE *f;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/events", dir);
+	snprintf(old, sizeof(old), "%s/events.1", dir);
+	f = fopen(path, "w");
+	fputs("1234", f);
+	fclose(f);
+	assert_int_equal(sink_open(path, 25, (gid_t)-1, &sink), 0);
+	sink_write(sink, "123456789\n", 10);
+	getrlimit(RLIMIT_NOFILE, &limit);
+	none = limit;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	for (int i = 0; i < 3; i++)
+		sink_write(sink, "123456789\n", 10);
+	setrlimit(RLIMIT_NOFILE, &limit);
+	sink_write(sink, "abcdefghi\n", 10);
+	assert_int_equal(sink_failed(sink), 0);
+	sink_close(sink);
+	assert_int_equal(bytes_of(path), 10);
+	f = fopen(old, "r");
+	assert_int_equal(fread(text, 1, sizeof(text) - 1, f), 45);
+	fclose(f);
+	assert_memory_equal(text, "1234\n123456789\n", 15);
+	unlink(path);
+	unlink(old);
+	rmdir(dir);
+}
+
 /* A full disk costs records, counted exactly, and nothing else. */
 static void test_full(void **state _unused_)
 {
@@ -520,7 +556,8 @@ int main(void)
 		cmocka_unit_test(test_longest), cmocka_unit_test(test_broken),
 		cmocka_unit_test(test_gap),	cmocka_unit_test(test_order),
 		cmocka_unit_test(test_jump),	cmocka_unit_test(test_other_records),
-		cmocka_unit_test(test_sink),	cmocka_unit_test(test_full),
+		cmocka_unit_test(test_sink),	cmocka_unit_test(test_sink_recovers),
+		cmocka_unit_test(test_full),
 	};
 
 	setenv("TZ", "UTC", 1);

@@ -15,13 +15,22 @@ struct sink {
 	uint64_t failed, unsaid; /* unsaid: failed since the last "lost" record */
 	gid_t group;
 	int fd;
+	bool torn; /* the file ends with half a line, which would spoil the next one */
 };
+
+/* As a writer leaves it that is killed within its write. */
+static bool is_torn(int fd, off_t size)
+{
+	char last;
+
+	return size > 0 && (pread(fd, &last, 1, size - 1) != 1 || last != '\n');
+}
 
 static int open_file(struct sink *sink)
 {
 	_cleanup_close_ int fd =
 		open(sink->path,
-		     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+		     O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
 		     0640);
 	struct stat st;
 
@@ -36,6 +45,7 @@ static int open_file(struct sink *sink)
 		close(sink->fd);
 	sink->fd = TAKE_FD(fd);
 	sink->size = (uint64_t)st.st_size;
+	sink->torn = is_torn(sink->fd, st.st_size);
 	return 0;
 }
 
@@ -73,10 +83,11 @@ void sink_close(struct sink *sink)
 	free(sink);
 }
 
-/* Past the bound the older half goes: the file before this one. */
+/* Past the bound the older half goes: the file before this one. None there: it was moved, and the
+ * next one could not be made then. */
 static void rotate(struct sink *sink)
 {
-	if (rename(sink->path, sink->old_path) == 0)
+	if (rename(sink->path, sink->old_path) == 0 || errno == ENOENT)
 		open_file(sink);
 }
 
@@ -88,9 +99,10 @@ static bool write_whole(struct sink *sink, const char *line, size_t n)
 		sink->size += n;
 		return true;
 	}
-	/* Half a line would spoil the next one. */
-	if (written > 0 && ftruncate(sink->fd, (off_t)sink->size))
+	if (written > 0 && ftruncate(sink->fd, (off_t)sink->size)) {
 		sink->size += (uint64_t)written;
+		sink->torn = true;
+	}
 	return false;
 }
 
@@ -117,6 +129,8 @@ void sink_write(struct sink *sink, const char *line, size_t n)
 {
 	if (sink->size && sink->size + n > sink->max_bytes)
 		rotate(sink);
+	if (sink->torn && write_whole(sink, "\n", 1))
+		sink->torn = false;
 	if (sink->unsaid && write_lost(sink))
 		sink->unsaid = 0;
 	if (!sink->unsaid && write_whole(sink, line, n))
