@@ -172,13 +172,32 @@ static void test_page(void **state _unused_)
 	}
 }
 
+/* A log line is one line, and nothing a terminal obeys, whatever names are in it. */
+static void test_log(void **state _unused_)
+{
+	int fds[2], saved = dup(STDERR_FILENO);
+	char text[128] = "";
+	ssize_t n;
+
+	assert_int_equal(pipe(fds), 0);
+	dup2(fds[1], STDERR_FILENO);
+	log_error("%s", "a\n<0>b\x1b[31m\xc2\x9b\x7f \xc3\xa9 \xc2\xa0");
+	dup2(saved, STDERR_FILENO);
+	n = read(fds[0], text, sizeof(text) - 1);
+	close(saved);
+	close(fds[0]);
+	close(fds[1]);
+	assert_true(n > 0);
+	assert_string_equal(text, "bulkhead: a?<0>b?[31m??? \xc3\xa9 \xc2\xa0\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_options),	    cmocka_unit_test(test_command),
 		cmocka_unit_test(test_help_option), cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_find),	    cmocka_unit_test(test_help),
-		cmocka_unit_test(test_page),
+		cmocka_unit_test(test_page),	    cmocka_unit_test(test_log),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "log.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,7 +15,15 @@ static enum log_level max_level = LOG_LEVEL_INFO;
 
 void log_open(const char *program)
 {
+	int fd;
+
 	program_name = program;
+	/* Else the next file that is opened is taken for a stream, and written to. */
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
 }
 
 void log_set_level(enum log_level level)
@@ -31,6 +40,18 @@ static bool is_journal(void)
 
 	return stream && sscanf(stream, "%llu:%llu", &dev, &ino) == 2 &&
 	       fstat(STDERR_FILENO, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
+}
+
+/* Texts have names in them that others chose: a newline would begin a line of ours, and a terminal
+ * obeys the rest, the C1 controls of UTF-8 too. */
+static void make_printable(char *text)
+{
+	for (unsigned char *p = (unsigned char *)text; *p; p++) {
+		if (*p < ' ' || *p == 0x7f)
+			*p = '?';
+		else if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
+			p[0] = p[1] = '?';
+	}
 }
 
 void log_line(enum log_level level, const char *format, ...)
@@ -50,6 +71,7 @@ void log_line(enum log_level level, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(line + n, sizeof(line) - n, format, ap);
 	va_end(ap);
+	make_printable(line);
 	/* One write: lines of several processes on one stream do not mix. */
 	dprintf(STDERR_FILENO, "%s\n", line);
 }

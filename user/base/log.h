@@ -9,11 +9,12 @@
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
-/* Name put before each line; a string that outlives all calls. */
+/* Name put before each line; a string that outlives all calls. Also sees to it that descriptors 0 to
+ * 2 are open: a program's first call. */
 void log_open(const char *program);
 void log_set_level(enum log_level level);
 /* Writes one line to stderr, with the <N> prefix the journal understands when stderr is a journal
- * stream ($JOURNAL_STREAM). */
+ * stream ($JOURNAL_STREAM). What is no text in it becomes "?". */
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)

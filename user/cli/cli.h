@@ -42,7 +42,7 @@ void print_heading(const char *text, FILE *to);
 
 /* --- show.c: answers for people --- */
 const char *text_of(const json_t *object, const char *field); /* "" when it is not there */
-void show_report(const json_t *reply);
+void show_report(const json_t *reply, FILE *to);
 void show_compartments(const json_t *array);
 void show_vectors(const json_t *vectors, FILE *to);
 int show_json(const json_t *object);

@@ -15,7 +15,8 @@ int cmd_admit(const struct arguments *arguments, struct error *error)
 		return error_set(error, EINVAL, "--unit is needed");
 	r = agent_call(json_pack("{s:s, s:s}", "request", "admit", "unit", arguments->unit), &reply,
 		       error);
-	show_report(reply);
+	/* Not to stdout: output that cannot be written does not keep a unit from its start. */
+	show_report(reply, stderr);
 	if (r >= 0)
 		return r;
 	log_error("admit: %s", error->text);

@@ -90,7 +90,7 @@ int cmd_attach(const struct arguments *arguments, struct error *error)
 		show_json(reply);
 		return r;
 	}
-	show_report(reply);
+	show_report(reply, stdout);
 	if (r == 0)
 		show_attached(reply);
 	return r;

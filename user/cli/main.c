@@ -4,6 +4,15 @@
 #include <string.h>
 #include "cli.h"
 
+/* What was asked for and could not be written was not done. */
+static int finish(const struct command *command)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	log_error("%s: the output cannot be written: %s", command->name, strerror(errno));
+	return 1;
+}
+
 static int run(const struct command *command, char **argv)
 {
 	struct arguments arguments = {0};
@@ -22,7 +31,7 @@ static int run(const struct command *command, char **argv)
 	}
 	arguments_done(&arguments);
 	if (r >= 0)
-		return r;
+		return r ? r : finish(command);
 	log_error("%s: %s", command->name, *error.text ? error.text : strerror(-r));
 	return r == -EINVAL && command->run == cmd_help ? EXIT_USAGE : 1;
 }
@@ -40,6 +49,8 @@ int main(int argc, char **argv)
 	struct error error = {0};
 
 	log_open("bulkhead");
+	/* Inherited as ignored, it has children leave no status to wait for. */
+	signal(SIGCHLD, SIG_DFL);
 	if (argc < 2) {
 		help_all(stderr);
 		return EXIT_USAGE;

@@ -13,13 +13,13 @@ static void number_text(const json_t *object, const char *field, char buffer[24]
 	snprintf(buffer, 24, "%lld", (long long)json_integer_value(json_object_get(object, field)));
 }
 
-void show_report(const json_t *reply)
+void show_report(const json_t *reply, FILE *to)
 {
 	const json_t *line;
 	size_t i;
 
 	json_array_foreach (json_object_get(reply, "report"), i, line)
-		printf("note: %s\n", json_string_value(line) ?: "");
+		fprintf(to, "note: %s\n", json_string_value(line) ?: "");
 }
 
 void show_compartments(const json_t *array)

@@ -107,6 +107,8 @@ int main(int argc, char **argv)
 	log_open("bulkheadd");
 	/* A peer that hangs up is no reason to die. */
 	signal(SIGPIPE, SIG_IGN);
+	/* Inherited as ignored, it has children leave no status to wait for. */
+	signal(SIGCHLD, SIG_DFL);
 	while ((option = getopt_long(argc, argv, "dh", options, NULL)) >= 0) {
 		switch (option) {
 		case 'd':
