@@ -3,7 +3,7 @@
 import os
 import signal
 
-from harness import (DENIED, DROPIN, OPEN, SECRET, attach, case, compartment, compartments, confined, event,
+from harness import (DENIED, DROPIN, OPEN, SECRET, attach, case, compartment, compartments, confined, dropin, event,
                      expect, expect_equal, expect_text, line_of, main_pid, mark, must, provider, read,
                      refused, unit_is, wait_for, write, write_policy)
 
@@ -95,6 +95,20 @@ def daemon_reload_inside():
         must("systemctl", "restart", p.unit)
         p.wait()
         expect_equal("first open of a start after them", p.firsts()[-1][1], EACCES)
+
+
+@case("policy")
+def rebind_that_fails():
+    """An attach --unit that cannot bind leaves a bound unit bound to what it was bound to."""
+    with confined("rebound") as p:
+        policy, other = compartment(unit=p.unit)["policy"], write_policy("rebound-other")
+        must("bulkhead", "detach", "rebound")
+        with dropin(p.unit, "[Service]\nExecCondition=\n"):
+            attach(other, "--unit", p.unit, says="systemd does not run what the drop-in says")
+        must("systemctl", "restart", p.unit)
+        p.wait()
+        expect_equal("policy of the next start", compartment(unit=p.unit)["policy"], policy)
+        p.is_confined()
 
 
 @case("policy")

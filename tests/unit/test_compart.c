@@ -330,6 +330,24 @@ static void test_text_read(void **state)
 	unlink(path);
 }
 
+/* What would not be read again is not written. */
+static void test_record_size(void **state)
+{
+	struct compartment *c = compartment_new();
+	struct error error = {};
+	char text[BH_MAX_RECORD_BYTES];
+	size_t n = 0;
+
+	(void)state;
+	assert_non_null(c);
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	assert_int_equal(strings_push(&c->vars, &n, text), 0);
+	assert_int_equal(compartment_save(c, &error), -E2BIG);
+	assert_non_null(strstr(error.text, "fewer or shorter variables"));
+	compartment_free(c);
+}
+
 /* --- the inventory, of this very process --- */
 
 static const struct rule everything[] = {
@@ -473,6 +491,7 @@ int main(void)
 		cmocka_unit_test(test_overlap),
 		cmocka_unit_test(test_session),
 		cmocka_unit_test(test_text_read),
+		cmocka_unit_test(test_record_size),
 		cmocka_unit_test(test_inventory),
 		cmocka_unit_test(test_inventory_deleted),
 		cmocka_unit_test(test_inventory_names),

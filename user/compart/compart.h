@@ -122,7 +122,11 @@ int cgroup_of_pid(pid_t pid, char **ret_path);
 
 /* --- unit.c: systemd over sd-bus --- */
 int unit_cgroups(const char *unit, char ***ret_cgroups, char ***ret_names, struct error *error);
-int unit_bind(const char *unit, const char *policy, const char *const *vars, struct error *error);
+/* All of it or nothing: a unit that was bound is bound to what it was when this fails. *ret_before
+ * (malloc'ed, or NULL) is for unit_bind_undo, which brings that back later. */
+int unit_bind(const char *unit, const char *policy, const char *const *vars, char **ret_before,
+	      struct error *error);
+void unit_bind_undo(const char *unit, const char *before);
 int unit_unbind(const char *unit, struct error *error);
 /* What unit_bind recorded for this unit, or for its template; -ENOENT. */
 int unit_binding(const char *unit, char **ret_policy, char ***ret_vars, struct error *error);

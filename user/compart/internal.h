@@ -25,6 +25,10 @@ bool process_is(pid_t pid, __u64 start);
 void process_comm(pid_t pid, char *buffer, size_t size);
 uint64_t clock_ms(void); /* CLOCK_MONOTONIC */
 
+/* --- record.c --- */
+/* -E2BIG for a text that is larger than what is read again: BH_MAX_RECORD_BYTES. */
+int record_fits(const char *text, const char *path, struct error *error);
+
 /* --- names.c: pure --- */
 /* Is `path` equal to `top` or below it? By whole components. */
 bool path_covers(const char *top, const char *path);

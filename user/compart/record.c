@@ -92,6 +92,16 @@ static json_t *to_json(const struct compartment *c)
 	return o;
 }
 
+int record_fits(const char *text, const char *path, struct error *error)
+{
+	return strlen(text) <= BH_MAX_RECORD_BYTES
+		       ? 0
+		       : error_set(error, E2BIG,
+				   "%s: longer than %u bytes, so nobody would read it again: set "
+				   "fewer or shorter variables",
+				   path, BH_MAX_RECORD_BYTES);
+}
+
 int compartment_save(const struct compartment *c, struct error *error)
 {
 	_cleanup_free_ char *text = NULL;
@@ -109,6 +119,9 @@ int compartment_save(const struct compartment *c, struct error *error)
 				 "%s: the record cannot be written as JSON: a path "
 				 "or name is not UTF-8, or memory is short",
 				 path);
+	r = record_fits(text, path, error);
+	if (r)
+		return r;
 	r = text_replace(path, text, 0600);
 	return r ? error_set(error, -r, "%s: %s", path, strerror(-r)) : 0;
 }

@@ -243,6 +243,9 @@ static int binding_write(const char *unit, const char *policy, const char *const
 	json_decref(o);
 	if (!text || binding_path(unit, path))
 		return error_set(error, EINVAL, "%s: its binding cannot be written as JSON", unit);
+	r = record_fits(text, path, error);
+	if (r)
+		return r;
 	r = text_replace(path, text, 0600);
 	return r ? error_set(error, -r, "%s: %s", path, strerror(-r)) : 0;
 }
@@ -473,12 +476,48 @@ static int read_back(sd_bus *bus, const char *unit, const char *program, struct 
 			 unit, unit);
 }
 
-int unit_bind(const char *unit, const char *policy, const char *const *vars, struct error *error)
+/* The text of the binding that stands now: NULL when the unit is not bound, "" when it is and has
+ * none. */
+static int binding_keep(const char *unit, char **ret, struct error *error)
+{
+	char path[PATH_MAX], *text = NULL;
+	int r = is_bound(unit) ? binding_path(unit, path) : 0;
+
+	if (!r && is_bound(unit))
+		r = text_read(path, BH_MAX_RECORD_BYTES, &text, NULL);
+	if (r == -ENOENT)
+		r = (text = strdup("")) ? 0 : -ENOMEM;
+	if (r)
+		return error_set(error, -r, "%s: its binding cannot be kept: %s", unit,
+				 strerror(-r));
+	*ret = text;
+	return 0;
+}
+
+/* Bound means verified: nothing is left that looks like it. A unit that was bound before stays so,
+ * to what it was: better that it does not start than that it starts outside. */
+static void put_back(sd_bus *bus, const char *unit, const char *before)
+{
+	char path[PATH_MAX];
+	int r = binding_path(unit, path);
+
+	if (!before) {
+		remove_files(unit, NULL);
+		daemon_reload(bus, NULL);
+		return;
+	}
+	if (!r)
+		r = *before ? text_replace(path, before, 0600) : unlink(path) ? -errno : 0;
+	if (r && r != -ENOENT)
+		log_error("%s: what it was bound to cannot be put back: %s", unit, strerror(-r));
+}
+
+int unit_bind(const char *unit, const char *policy, const char *const *vars, char **ret_before,
+	      struct error *error)
 {
 	char name[UNIT_NAME_SIZE], own[UNIT_NAME_SIZE], program[PATH_MAX];
 	_cleanup_(sd_bus_unrefp) sd_bus *bus = NULL;
-	_cleanup_free_ char *file = realpath(policy, NULL);
-	bool again = false;
+	_cleanup_free_ char *file = realpath(policy, NULL), *before = NULL;
 	int r;
 
 	if (!file)
@@ -491,23 +530,38 @@ int unit_bind(const char *unit, const char *policy, const char *const *vars, str
 	if (!r)
 		r = admit_program(program, error);
 	if (!r)
-		again = is_bound(own);
-	if (!r)
-		r = binding_write(own, file, vars, error);
-	if (!r)
-		r = dropin_write(own, program, error);
+		r = binding_keep(own, &before, error);
 	if (r)
 		return r;
-	r = daemon_reload(bus, error);
+	r = binding_write(own, file, vars, error);
+	if (!r)
+		r = dropin_write(own, program, error);
+	if (!r)
+		r = daemon_reload(bus, error);
 	if (!r)
 		r = read_back(bus, own, program, error);
-	/* Bound means verified: nothing is left that looks like it. A unit that was bound before
-	 * stays so: better that it does not start than that it starts outside. */
-	if (r && !again) {
-		remove_files(own, NULL);
-		daemon_reload(bus, NULL);
-	}
+	if (r)
+		put_back(bus, own, before);
+	else
+		*ret_before = TAKE_PTR(before);
 	return r;
+}
+
+void unit_bind_undo(const char *unit, const char *before)
+{
+	_cleanup_(sd_bus_unrefp) sd_bus *bus = NULL;
+	char name[UNIT_NAME_SIZE], own[UNIT_NAME_SIZE];
+	struct error error = {0};
+	int r = check_name(unit, name, &error);
+
+	if (!r)
+		r = unit_bus_open(&bus, &error);
+	if (!r)
+		r = resolve_unit(bus, name, own, &error);
+	if (r)
+		log_error("%s: its binding is left as it is: %s", unit, error.text);
+	else
+		put_back(bus, own, before);
 }
 
 int unit_unbind(const char *unit, struct error *error)

@@ -107,11 +107,12 @@ static int attach_unit(struct request *request, struct attach_request *attach, s
 {
 	const char *unit = request_text(request, "unit");
 	struct instances in = {.n = 0};
+	_cleanup_free_ char *before = NULL;
 	bool bound = false;
 	int r = attach_instances(request, attach, false, &in, error);
 
 	if (r == 0) {
-		r = unit_bind(unit, attach->policy, attach->vars, error);
+		r = unit_bind(unit, attach->policy, attach->vars, &before, error);
 		bound = r == 0;
 		if (r < 0)
 			error_prefix(error, "its next starts cannot be bound, so nothing is");
@@ -123,7 +124,7 @@ static int attach_unit(struct request *request, struct attach_request *attach, s
 		return 0;
 	}
 	if (bound)
-		unit_unbind(unit, NULL);
+		unit_bind_undo(unit, before);
 	while (in.n)
 		undo(request, in.done[--in.n]);
 	json_object_del(request->reply, "compartments");
