@@ -718,6 +718,13 @@ static void test_bounds(void **state)
 	memset(big, '[', 200000);
 	big[200000] = '\0';
 	expect_refusal(write_text("deep.yaml", big), NULL, EINVAL, "1:9: nested too deeply");
+	/* 25 GB, were it written out. */
+	end = big +
+	      sprintf(big, HEAD "vars: [\"X=%0500000d\"]\nfiles: [{allow: [read], on: [\"/", 0);
+	for (i = 0; i < 50000; i++)
+		end = stpcpy(end, "${X}");
+	strcpy(end, "\"]}]\n");
+	expect_refusal(write_text("vars.yaml", big), NULL, EINVAL, "variables written out");
 	assert_int_equal(mkfifo(in_dir("fifo.yaml"), 0600), 0);
 	expect_refusal(in_dir("fifo.yaml"), NULL, EINVAL, "not a regular file");
 	expect_refusal(dir, NULL, EINVAL, "not a regular file");

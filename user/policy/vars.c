@@ -112,8 +112,12 @@ struct text_buffer {
 	size_t n, size;
 };
 
+/* At the bound, which no path that is good reaches: a text that names a variable a hundred thousand
+ * times would take all memory before it was found too long. */
 static int append(struct text_buffer *buffer, const char *text, size_t length)
 {
+	if (buffer->n + length > BH_MAX_PATH)
+		return -E2BIG;
 	if (grow(&buffer->text, &buffer->size, buffer->n + length + 1) < 0)
 		return -ENOMEM;
 	memcpy(buffer->text + buffer->n, text, length);
@@ -163,6 +167,10 @@ int vars_expand(struct vars *vars, const char *text, char **ret, struct error *e
 			r = append(&buffer, var->value, strlen(var->value));
 	}
 	result = buffer.text;
+	if (r == -E2BIG)
+		return error_set(error, EINVAL,
+				 "longer than a path can be (%d bytes), variables written out",
+				 BH_MAX_PATH);
 	if (r == -ENOMEM)
 		return error_set(error, ENOMEM, "no memory for variables");
 	if (r < 0)
