@@ -52,6 +52,25 @@ def attach_process():
             os.kill(member, signal.SIGKILL)
 
 
+@case("pid")
+def attach_process_oddly_placed():
+    """A child in a cgroup that is called as one that is gone is shown is moved as any other."""
+    odd = "/sys/fs/cgroup/odd (deleted)"
+    with provider("odd") as p:
+        pid = p.ask("pid")["pid"]
+        child = p.ask("fork-provider", CHILD)["pid"]
+        p.wait(CHILD)
+        os.mkdir(odd)
+        with open(f"{odd}/cgroup.procs", "w", encoding="utf-8") as f:
+            f.write(str(child))
+        attach(write_policy("odd"), "--pid", str(pid))
+        os.rmdir(odd)
+        expect_equal("cgroup of the child", cgroup_of_pid(child), compartment(name="odd")["cgroup"])
+        p.is_confined(CHILD)
+        for member in (pid, child):
+            os.kill(member, signal.SIGKILL)
+
+
 class Storm:
     """Children without end of a provider: each reads the secret and leaves (when, errno)."""
 

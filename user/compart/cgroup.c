@@ -328,14 +328,18 @@ int cgroup_of_pid(pid_t pid, char **ret_path)
 		return -ENOENT;
 	line += strspn(line, "\n") + 3;
 	line[strcspn(line, "\n")] = '\0';
-	n = strlen(line);
-	if (n >= sizeof(deleted) && !strcmp(line + n - (sizeof(deleted) - 1), deleted))
-		return -ENOENT;
 	/* Outside this process's own cgroup namespace. */
 	if (!strncmp(line, "/..", 3))
 		return -EXDEV;
 	if (asprintf(&path, "%s%s", cgroup_root(), strcmp(line, "/") ? line : "") < 0)
 		return -ENOMEM;
+	/* What is there is not gone: a cgroup may be called so. */
+	n = strlen(line);
+	if (n >= sizeof(deleted) && !strcmp(line + n - (sizeof(deleted) - 1), deleted) &&
+	    access(path, F_OK)) {
+		free(path);
+		return -ENOENT;
+	}
 	*ret_path = path;
 	return 0;
 }
