@@ -7,13 +7,16 @@
 #include "compart/control.h"
 
 /* A canary's: provoked, not suffered. Its compartment has no record, and it is a child of one of
- * our programs that never execs. Only what people read by default leaves these out. */
+ * our programs that never execs: the name alone anybody can take. Only what people read by default
+ * leaves these out. */
 static bool is_scratch(const json_t *record)
 {
-	const char *comm = text_of(json_object_get(record, "subject"), "comm");
+	const json_t *subject = json_object_get(record, "subject");
+	const char *comm = text_of(subject, "comm");
 
 	return !strcmp(text_of(record, "kind"), "violation") &&
 	       json_is_null(json_object_get(record, "name")) &&
+	       !json_integer_value(json_object_get(subject, "exec_seq")) &&
 	       (!strcmp(comm, "bulkhead") || !strcmp(comm, "bulkheadd"));
 }
 
