@@ -8,10 +8,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -477,6 +480,34 @@ static void test_inventory_names(void **state)
 	assert_true(report_has(&report, "read /passwd: it was opened on a mount that is gone"));
 }
 
+/* An outsider that is traced is found, however many groups it has. */
+static void test_inventory_tracee(void **state)
+{
+	_cleanup_(report_done) struct report report = {};
+	struct error error = {};
+	gid_t groups[4096];
+	pid_t child;
+	int status;
+
+	(void)state;
+	for (size_t i = 0; i < N_OF(groups); i++)
+		groups[i] = 1000000 + (gid_t)i;
+	child = fork();
+	if (!child) {
+		if (!geteuid() && setgroups(N_OF(groups), groups))
+			_exit(1);
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSTOPPED(status));
+	judge_self(KEEP_STDIO, &report, &error);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	assert_true(report_has(&report, "traces process"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -495,6 +526,7 @@ int main(void)
 		cmocka_unit_test(test_inventory),
 		cmocka_unit_test(test_inventory_deleted),
 		cmocka_unit_test(test_inventory_names),
+		cmocka_unit_test(test_inventory_tracee),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

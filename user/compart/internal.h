@@ -11,6 +11,8 @@
 
 /* Whole file, NUL-terminated (procfs knows no sizes). -EFBIG past max. */
 int text_read(const char *path, size_t max, char **ret, size_t *ret_n);
+/* What one read(2) gives of it, NUL-terminated, cut at size. */
+int text_head(const char *path, char *buffer, size_t size);
 /* One write(2), as kernel attributes want it. */
 int text_write(const char *path, const char *text);
 /* Written beside and renamed, so that a reader sees all of it or the one before. Makes the

@@ -287,19 +287,6 @@ static void judge(struct inventory *inv, const struct held *h)
 
 /* --- the tables --- */
 
-/* The head of a file: what counts comes first, and behind it an epoll instance lists all it
- * watches, a file all its locks, without bound. */
-static int read_head(const char *path, char *buffer, size_t size)
-{
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, buffer, size - 1);
-
-	if (n < 0)
-		return -errno;
-	buffer[n] = '\0';
-	return 0;
-}
-
 static int read_held(struct held *h)
 {
 	char path[96], info[1024], *line;
@@ -313,7 +300,9 @@ static int read_held(struct held *h)
 		return -errno;
 	h->text[n] = '\0';
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/fdinfo/%d", (int)h->pid, (int)h->tid, h->fd);
-	r = read_head(path, info, sizeof(info));
+	/* What counts comes first, and behind it an epoll instance lists all it watches, a file all
+	 * its locks, without bound. */
+	r = text_head(path, info, sizeof(info));
 	if (r)
 		return r;
 	line = strstr(info, "flags:");

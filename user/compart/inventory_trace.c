@@ -11,11 +11,11 @@
 /* A number of /proc/PID/status; 0 when it is not there, or its process is not. */
 static pid_t status_number(const char *path, const char *key)
 {
-	_cleanup_free_ char *text = NULL;
-	const char *line;
+	char text[1024], *line;
 	int number = 0;
 
-	if (text_read(path, 16384, &text, NULL))
+	/* What is asked for comes before the groups, of which a process may have 65,536. */
+	if (text_head(path, text, sizeof(text)))
 		return 0;
 	line = strstr(text, key);
 	return line && sscanf(line + strlen(key), " %d", &number) == 1 ? number : 0;

@@ -60,6 +60,17 @@ int text_read(const char *path, size_t max, char **ret, size_t *ret_n)
 	return 0;
 }
 
+int text_head(const char *path, char *buffer, size_t size)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, buffer, size - 1);
+
+	if (n < 0)
+		return -errno;
+	buffer[n] = '\0';
+	return 0;
+}
+
 int text_write(const char *path, const char *text)
 {
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
