@@ -19,7 +19,7 @@ start_qemu() { # start_qemu KERNEL_DIR INITRAMFS RUN DISK
 	if [[ $ICOUNT == yes ]]; then
 		arguments+=(-accel 'tcg,thread=single' -smp 1 -icount 'shift=0,sleep=off')
 	else
-		arguments+=(-accel 'tcg,thread=multi' -smp 2)
+		arguments+=(-accel "tcg,thread=$THREADS" -smp 2)
 	fi
 	arguments+=(-chardev "file,id=console,path=$run/console" -serial chardev:console)
 	arguments+=(-chardev 'stdio,id=output,signal=off' -serial chardev:output)
