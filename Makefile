@@ -78,7 +78,7 @@ $(UNIT): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIB)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter-out $(LIB),$^) $(LIB) -lcmocka $(LIBS)
 
-$(BUILD)/tests/bench/open: $(BUILD)/tests/bench/open.o $(LIB)
+$(BUILD)/tests/bench/open $(BUILD)/tests/bench/place: %: %.o $(LIB)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -97,9 +97,11 @@ demo:
 lab:
 	$(Q)scripts/lab --shell
 
-bench: $(BUILD)/tests/bench/open
+bench: $(BUILD)/tests/bench/open $(BUILD)/tests/bench/place
 	$(Q)for k in 6.1 6.12 7.2; do echo "== $$k"; \
-		scripts/lab --kernel $$k --icount --add $< -- ./open || exit; done
+		scripts/lab --kernel $$k --icount --add $< -- ./open || exit; \
+		scripts/lab --kernel $$k --icount --add $(word 2,$^) --add tests/bench/place.yaml \
+			--add tests/bench/run-place -- ./run-place || exit; done
 
 install: all
 	install -D -t $(DESTDIR)$(PREFIX)/sbin $(PROGS)

@@ -58,11 +58,9 @@ int BPF_PROG(bh_capable, const struct cred *cred, struct user_namespace *ns, int
 {
 	struct bh_refusal r = BH_REFUSAL(CAPABLE, BH_REASON_CLOSED);
 	struct bh_policy *policy;
-	__u32 generation;
 
 	BH_ENTER(s, CAPABLE, ret);
-	generation = s.generation;
-	policy = bpf_map_lookup_elem(&bh_policies, &generation);
+	policy = bh_policy_of(&s);
 	if (!policy)
 		r.reason = BH_REASON_UNSURE_TABLE;
 	else if (cap >= 0 && cap < 64 && policy->caps & (1ULL << cap))

@@ -62,8 +62,8 @@ struct bh_table_inner {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_INNER_MAP); /* tables differ in size */
 	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct bh_page));
 };
 
 BH_MAP struct {
@@ -95,17 +95,17 @@ BH_MAP struct {
 	__type(value, struct bh_cgroup);
 } bh_cgroups SEC(".maps");
 
+/* By BH_GENERATION_INDEX, as bh_tables: arrays, because a hash's element is handed out again at once
+ * when it is deleted, under the hands of who still walks by it. */
 BH_MAP struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, BH_MAX_GENERATIONS);
 	__type(key, __u32);
 	__type(value, struct bh_policy);
 } bh_policies SEC(".maps");
 
 BH_MAP struct {
-	__uint(type, BPF_MAP_TYPE_HASH_OF_MAPS);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, BH_MAX_GENERATIONS);
 	__type(key, __u32);
 	__array(values, struct bh_table_inner);

@@ -4,56 +4,81 @@
 
 struct bh_match {
 	struct bh_policy *policy;
-	void *table;
+	struct bh_table table;
 	struct bh_slot *slot;
 };
 
+/* Exactly so many bytes, without a question of how many are left. */
 static long bh_match_chunk(__u32 i, struct bh_match *m)
 {
 	struct bh_slot *slot = m->slot;
-	__u32 cursor = slot->cursor, state = slot->state, j;
-	long end = 0;
+	struct bh_policy *policy = m->policy;
+	struct bh_table table = m->table;
+	__u32 state = slot->state, j;
+	/* The path has a margin behind its end: the first position bounds all of them. */
+	const __u8 *path = &slot->path[BH_BOUND(slot->cursor, BH_PATH_END - 1)];
 
-	for (j = 0; j < BH_CHUNK; j++, cursor++) {
-		if (cursor >= BH_PATH_END) {
-			end = 1;
-			break;
-		}
-		if (bh_match_byte(m->table, m->policy, &state,
-				  slot->path[BH_BOUND(cursor, BH_PATH_END - 1)])) {
+#pragma unroll
+	for (j = 0; j < BH_CHUNK; j++) {
+		if (bh_match_byte(&table, policy, &state, path[j])) {
 			slot->reason = BH_REASON_UNSURE_TABLE;
-			end = 1;
-			break;
+			return 1;
 		}
 	}
-	slot->cursor = cursor;
+	m->table.page = table.page;
+	m->table.first = table.first;
+	slot->cursor += BH_CHUNK;
 	slot->state = state;
-	return end;
+	return 0;
 }
 
+/* What does not fill a chunk comes first, so that whole ones are left. */
+static __always_inline long bh_match_rest(struct bh_match *m, __u32 rest)
+{
+	struct bh_slot *slot = m->slot;
+	const __u8 *path = &slot->path[BH_BOUND(slot->cursor, BH_PATH_END - 1)];
+	__u32 state = slot->state, j;
+
+	for (j = 0; j < BH_CHUNK - 1; j++) {
+		if (j >= rest)
+			break;
+		if (bh_match_byte(&m->table, m->policy, &state, path[j]))
+			return -1;
+	}
+	slot->cursor += j;
+	slot->state = state;
+	return 0;
+}
+
+static __always_inline long bh_match_all(struct bh_match *m)
+{
+	struct bh_slot *slot = m->slot;
+	__u32 left = slot->cursor < BH_PATH_END ? BH_PATH_END - slot->cursor : 0;
+	__u32 allow = 0, quiet = 0;
+
+	if (bh_match_rest(m, left % BH_CHUNK))
+		return -1;
+	bpf_loop(left / BH_CHUNK, bh_match_chunk, m, 0);
+	if (slot->reason || bh_match_masks(&m->table, m->policy, slot->state, &allow, &quiet))
+		return -1;
+	slot->allow = allow;
+	slot->quiet = quiet;
+	return 0;
+}
+
+/* The page of the first state is at hand before the first byte. */
 int bh_match_path(const struct bh_subject *s, struct bh_slot *slot)
 {
 	struct bh_match m = {.slot = slot};
-	__u32 allow = 0, quiet = 0, generation;
+	__u32 index;
 
 	if (!s || !slot)
 		return 0;
-	generation = s->generation;
-	m.policy = bpf_map_lookup_elem(&bh_policies, &generation);
-	m.table = bpf_map_lookup_elem(&bh_tables, &generation);
-	if (!m.policy || !m.table) {
+	index = BH_GENERATION_INDEX(s->generation);
+	m.policy = bh_policy_of(s);
+	m.table.map = bpf_map_lookup_elem(&bh_tables, &index);
+	if (!m.policy || !m.table.map || bh_table_turn(&m.table, slot->state) || bh_match_all(&m))
 		slot->reason = BH_REASON_UNSURE_TABLE;
-		return 0;
-	}
-	bpf_loop(BH_PATH_END / BH_CHUNK + 1, bh_match_chunk, &m, 0);
-	if (slot->reason)
-		return 0;
-	if (bh_match_masks(m.table, m.policy, slot->state, &allow, &quiet)) {
-		slot->reason = BH_REASON_UNSURE_TABLE;
-		return 0;
-	}
-	slot->allow = allow;
-	slot->quiet = quiet;
 	return 0;
 }
 

@@ -13,15 +13,37 @@
 
 #include "verdict.bpf.h"
 
-#define BH_TABLE void
-static __always_inline long bh_table_word(void *table, __u32 index, __u32 *ret_word)
-{
-	__u32 key = index;
-	__u32 *word = bpf_map_lookup_elem(table, &key);
+/* A table, and the page of it that was read last: states follow each other closely. */
+struct bh_table {
+	void *map;
+	struct bh_page *page;
+	__u32 first; /* index of the page's first word */
+};
 
-	if (!word)
-		return -1;
-	*ret_word = *word;
+/* Takes the page that word `index` stands on. */
+static __always_inline long bh_table_turn(struct bh_table *table, __u32 index)
+{
+	__u32 number = index / BH_PAGE_WORDS;
+
+	table->page = bpf_map_lookup_elem(table->map, &number);
+	table->first = number * BH_PAGE_WORDS;
+	return table->page ? 0 : -1;
+}
+
+#define BH_TABLE struct bh_table
+static __always_inline long bh_table_word(struct bh_table *table, __u32 index, __u32 *ret_word)
+{
+	__u64 offset = index;
+
+	/* The comparison is also what the verifier goes by; 6.1 does not know what a 32-bit exclusive
+	 * or leaves in the upper half. */
+	asm volatile("%0 ^= %1" : "+r"(offset) : "r"((__u64)table->first));
+	if (offset >= BH_PAGE_WORDS) {
+		if (bh_table_turn(table, index))
+			return -1;
+		offset = BH_BOUND(index, BH_PAGE_WORDS - 1);
+	}
+	*ret_word = table->page->words[offset];
 	return 0;
 }
 #include <bulkhead/match.h>
@@ -155,13 +177,12 @@ static __noinline __attribute__((unused)) void bh_place_proc(const struct bh_sub
 							     struct bh_walk *w)
 {
 	struct bh_slot *slot = w->slot;
-	__u32 generation = s->generation;
 	struct bh_policy *policy;
 	__u8 c = slot->path[BH_BOUND(slot->pos + 1, BH_PATH_END - 1)];
 
 	if (!slot->n || c < '0' || c > '9')
 		return;
-	policy = bpf_map_lookup_elem(&bh_policies, &generation);
+	policy = bh_policy_of(s);
 	if (!policy || !(policy->flags & BH_POLICY_PROC_SELF) || !bh_proc_is_own(w->top)) {
 		slot->reason = BH_REASON_PROC_OTHER;
 		return;

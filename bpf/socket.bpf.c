@@ -135,8 +135,7 @@ static __noinline struct bh_slot *bh_look_abstract(const struct bh_subject *s,
 						   struct unix_address *address)
 {
 	struct bh_slot *slot = bh_slot_claim();
-	__u32 generation = s->generation;
-	struct bh_policy *policy = bpf_map_lookup_elem(&bh_policies, &generation);
+	struct bh_policy *policy = bh_policy_of(s);
 	__u64 length = address->len, pos;
 	const void *name = (void *)address + bpf_core_field_offset(struct unix_address, name);
 

@@ -91,6 +91,15 @@ static __always_inline int bh_subject_current(struct bh_subject *s)
 	return BH_SUBJECT_SOME;
 }
 
+/* NULL: there is none, or not any more. */
+static __always_inline struct bh_policy *bh_policy_of(const struct bh_subject *s)
+{
+	__u32 index = BH_GENERATION_INDEX(s->generation);
+	struct bh_policy *policy = bpf_map_lookup_elem(&bh_policies, &index);
+
+	return policy && policy->generation == s->generation ? policy : NULL;
+}
+
 /* Does `task` bear the label of this compartment, as a peer? PENDING tasks are the service
  * manager's own code: whoever could write into one before its exec would leave the policy. */
 static __always_inline bool bh_task_is_peer(const struct bh_subject *s, struct task_struct *task)

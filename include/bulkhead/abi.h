@@ -89,8 +89,9 @@ struct bh_cgroup {
 	__u32 flags;
 };
 
-/* One policy generation. The table is an array of words, `row` words a state; a state's number is
- * the index of its first word: nclasses next states, then BH_ROW_ALLOW and BH_ROW_AUDIT. */
+/* One policy generation. The table is an array of words in pages of BH_PAGE_WORDS, a row of nclasses
+ * + BH_ROW_EXTRA words a state, none across the edge of a page; a state's number is the index of its
+ * first word: nclasses next states, then the masks. */
 #define BH_ROW_EXTRA 2
 /* word nclasses:     allow mask (low 16), quiet mask (high 16)
  * word nclasses + 1: audit mask (low 16), tripwire mask (high 16) */
@@ -100,11 +101,21 @@ enum bh_policy_flag {
 		1 << 0, /* /proc/PID of the own thread group is judged as /proc/self */
 };
 
+struct bh_page {
+	__u32 words[BH_PAGE_WORDS];
+};
+
+/* Where a generation stands in the arrays of policies and tables. Its place is taken again 2048
+ * generations later, and what stands in it is not changed before: deciders may be under way in it. */
+#define BH_GENERATION_INDEX(generation) ((generation) & (BH_MAX_GENERATIONS - 1))
+
 struct bh_policy {
+	__u32 generation; /* 0: none stands here (any more) */
 	__u32 nclasses;
 	__u32 nwords; /* words in the table */
 	__u32 start;  /* state before the first byte of an absolute path or "@abstract" name */
 	__u32 flags;
+	__u32 pad;
 	__u64 caps;	   /* capability bits that stay */
 	__u8 classes[256]; /* byte -> class, < nclasses */
 };
@@ -228,7 +239,7 @@ struct bh_file {
 BH_ASSERT_SIZE(struct bh_label, 64);
 BH_ASSERT_SIZE(struct bh_compartment, 64);
 BH_ASSERT_SIZE(struct bh_cgroup, 8);
-BH_ASSERT_SIZE(struct bh_policy, 280);
+BH_ASSERT_SIZE(struct bh_policy, 288);
 BH_ASSERT_SIZE(struct bh_superblock, 8);
 BH_ASSERT_SIZE(struct bh_start, 8);
 BH_ASSERT_SIZE(struct bh_event, 112);

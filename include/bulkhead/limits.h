@@ -10,9 +10,12 @@
 #define BH_MAX_PATH 4095
 /* Bytes of one name: the kernel's NAME_MAX. */
 #define BH_MAX_NAME 255
-/* Bytes the automaton takes per loop step: the verifier walks the step's inner loop in full, so a
- * larger step costs verification in every program and a smaller one costs calls. */
-#define BH_CHUNK 32
+/* Bytes the automaton takes per loop step: the verifier walks the step in full, so a larger step
+ * costs verification in every program and a smaller one costs calls. */
+#define BH_CHUNK 16
+/* Words of a table's page, a power of two: the kernel programs hold one page at a time and index it
+ * without a call. At least 64 rows of 257 words; each policy takes whole pages (64 KiB) of memory. */
+#define BH_PAGE_WORDS (16u << 10)
 /* Scratch slots a CPU: a decider can be preempted by another one, on each preemption depth one slot
  * is in use. At the bound: refused, UNSURE_SLOT. */
 #define BH_SLOTS 8
@@ -25,7 +28,7 @@
 #define BH_MAX_COMPARTMENTS 1024
 /* cgroup roots: one a compartment, and scratch ones of canaries in flight. */
 #define BH_MAX_CGROUPS 2048
-/* Policy generations alive: two a compartment while one replaces the other. */
+/* Policy generations alive, a power of two: two a compartment while one replaces the other. */
 #define BH_MAX_GENERATIONS 2048
 /* Superblocks known. At the bound: the newest stay unknown, so files there are refused. */
 #define BH_MAX_SUPERBLOCKS 4096

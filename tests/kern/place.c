@@ -244,6 +244,63 @@ static int case_deny_wins(struct kern *kern)
 	return read_both(cell, FIXTURE_OPEN, 0) || read_both(cell, FIXTURE_SECRET, EACCES) ? -1 : 0;
 }
 
+/* --- a table of many pages --- */
+
+#define MANY 2000
+#define MANY_PATH_SIZE 64
+
+/* Names that have little in common, so that each takes states of its own. */
+static void many_path(unsigned int i, char path[MANY_PATH_SIZE])
+{
+	unsigned int x = i * 2654435761u;
+
+	snprintf(path, MANY_PATH_SIZE, FIXTURE "/open/%08x%08x%08x", x, x * 40503u,
+		 x ^ 0x9e3779b9u);
+}
+
+/* Every other name is listed; what stands before and behind it in the table is not its business. */
+static int many_read(struct cell *cell)
+{
+	char path[MANY_PATH_SIZE];
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < MANY; i += i < 20 ? 1 : 331) {
+		many_path(i, path);
+		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+		CHECK(fd >= 0, "%s: %s", path, strerror(errno));
+		close(fd);
+		if (read_both(cell, path, i % 2 ? EACCES : 0))
+			return -1;
+	}
+	return 0;
+}
+
+static int case_many_pages(struct kern *kern)
+{
+	_cleanup_free_ char(*paths)[MANY_PATH_SIZE] = calloc(MANY, sizeof(*paths));
+	_cleanup_free_ struct rule *rules = calloc(MANY / 2, sizeof(*rules));
+	const struct cell_options options = {.rules = rules, .nrules = MANY / 2};
+	_cleanup_cell_ struct cell *cell = NULL;
+	struct automaton automaton = {};
+	struct error error = {};
+	unsigned int i;
+
+	CHECK(paths && rules, "out of memory");
+	for (i = 0; i < MANY / 2; i++) {
+		many_path(2 * i, paths[i]);
+		rules[i] = (struct rule)ALLOW(BH_PERM_READ, paths[i]);
+	}
+	CHECK(automaton_compile(rules, MANY / 2, NULL, 0, &automaton, &error) == 0, "%.200s",
+	      error.text);
+	i = automaton.head.nwords / BH_PAGE_WORDS;
+	automaton_done(&automaton);
+	CHECK(i >= 16, "only %u pages", i);
+	cell = cell_new(kern, &options);
+	CHECK(cell, "no cell");
+	return many_read(cell);
+}
+
 /* A file put in the place of a refused one is refused; one that moves to an open place is not. */
 static int case_replaced(struct kern *kern)
 {
@@ -415,6 +472,7 @@ const struct test_case place_cases[] = {
 	{"place/bind-before", case_bind_before, CASE_ALLOWS},
 	{"place/bind-denied", case_bind_denied, CASE_REFUSES},
 	{"place/deny-wins", case_deny_wins, CASE_REFUSES},
+	{"place/many-pages", case_many_pages, CASE_REFUSES},
 	{"place/replaced", case_replaced, CASE_REFUSES},
 	{"place/parent-renamed", case_parent_renamed, CASE_REFUSES},
 	{"place/move-directory", case_move_directory, CASE_REFUSES},

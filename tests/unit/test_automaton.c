@@ -482,6 +482,36 @@ static void test_minimal(void **state)
 	automaton_done(&automaton);
 }
 
+/* No row stands across the edge of a page, and every state named is the first word of a row. */
+static void test_pages(void **state)
+{
+	char globs[600][32];
+	struct rule rules[600];
+	struct automaton automaton;
+	size_t i, j, row, offset;
+
+	(void)state;
+	for (i = 0; i < 600; i++) {
+		snprintf(globs[i], sizeof(globs[i]), "/%08x%08x/x", (unsigned)i * 2654435761u,
+			 (unsigned)i * 40503u * 65537u);
+		rules[i] = rule(RULE_ALLOW, R, globs[i]);
+	}
+	automaton = compile(rules, 600, NULL, 0);
+	row = automaton.head.nclasses + BH_ROW_EXTRA;
+	assert_true(automaton.head.nwords > 4 * BH_PAGE_WORDS);
+	for (i = 0; i < automaton.head.nwords; i += row) {
+		if (i % BH_PAGE_WORDS + row > BH_PAGE_WORDS)
+			i += BH_PAGE_WORDS - i % BH_PAGE_WORDS;
+		for (j = 0; j < automaton.head.nclasses; j++) {
+			offset = automaton.words[i + j] % BH_PAGE_WORDS;
+			assert_int_equal(offset % row, 0);
+			assert_true(offset + row <= BH_PAGE_WORDS);
+			assert_true(automaton.words[i + j] < automaton.head.nwords);
+		}
+	}
+	automaton_done(&automaton);
+}
+
 /* A set of rules that has no small automaton is refused, the rule is named, *ret is left alone. */
 static void test_bound(void **state)
 {
@@ -560,8 +590,8 @@ int main(void)
 		cmocka_unit_test(test_mounts),	     cmocka_unit_test(test_one_name_denied),
 		cmocka_unit_test(test_self),	     cmocka_unit_test(test_long),
 		cmocka_unit_test(test_differential), cmocka_unit_test(test_minimal),
-		cmocka_unit_test(test_bound),	     cmocka_unit_test(test_bad_rule),
-		cmocka_unit_test(test_speed),
+		cmocka_unit_test(test_pages),	     cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_bad_rule),     cmocka_unit_test(test_speed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

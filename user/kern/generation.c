@@ -11,25 +11,26 @@
 
 #include "base/cleanup.h"
 
-#define BATCH_WORDS 4096
+static __u32 pages_of(const struct automaton *a)
+{
+	return (a->head.nwords + BH_PAGE_WORDS - 1) / BH_PAGE_WORDS;
+}
 
 static int fill_table(int fd, const struct automaton *a)
 {
-	_cleanup_free_ __u32 *keys = malloc(BATCH_WORDS * sizeof(*keys));
-	LIBBPF_OPTS(bpf_map_batch_opts, opts);
+	_cleanup_free_ struct bh_page *page = malloc(sizeof(*page));
+	__u32 n, number;
 
-	if (!keys)
+	if (!page)
 		return -ENOMEM;
-	for (__u32 done = 0; done < a->head.nwords;) {
-		__u32 n = a->head.nwords - done;
-
-		if (n > BATCH_WORDS)
-			n = BATCH_WORDS;
-		for (__u32 i = 0; i < n; i++)
-			keys[i] = done + i;
-		if (bpf_map_update_batch(fd, keys, a->words + done, &n, &opts) < 0)
+	for (number = 0; number < pages_of(a); number++) {
+		n = a->head.nwords - number * BH_PAGE_WORDS;
+		if (n > BH_PAGE_WORDS)
+			n = BH_PAGE_WORDS;
+		memset(page, 0, sizeof(*page));
+		memcpy(page->words, a->words + (size_t)number * BH_PAGE_WORDS, n * sizeof(__u32));
+		if (bpf_map_update_elem(fd, &number, page, BPF_ANY) < 0)
 			return -errno;
-		done += n;
 	}
 	return 0;
 }
@@ -40,8 +41,8 @@ static int make_table(const struct automaton *a, int *ret_fd)
 	_cleanup_close_ int fd = -1;
 	int r;
 
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "bh_table", sizeof(__u32), sizeof(__u32),
-			    a->head.nwords, &opts);
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "bh_table", sizeof(__u32), sizeof(struct bh_page),
+			    pages_of(a), &opts);
 	if (fd < 0)
 		return -errno;
 	r = fill_table(fd, a);
@@ -67,21 +68,24 @@ static int put_starts(struct kern *kern, __u32 generation, const struct automato
 }
 
 /* What the kernel holds now is what was meant. */
-static int read_back(struct kern *kern, __u32 generation, const struct automaton *a, int table_fd)
+static int read_back(struct kern *kern, const struct bh_policy *head, const struct automaton *a,
+		     int table_fd)
 {
+	__u32 index = BH_GENERATION_INDEX(head->generation), id = 0;
 	struct bpf_map_info info = {};
-	__u32 size = sizeof(info), id = 0;
-	struct bh_policy head;
+	__u32 size = sizeof(info);
+	struct bh_policy held;
 
 	if (bpf_obj_get_info_by_fd(table_fd, &info, &size) < 0 ||
-	    bpf_map_lookup_elem(kern->maps[KERN_MAP_TABLES], &generation, &id) < 0 ||
-	    bpf_map_lookup_elem(kern->maps[KERN_MAP_POLICIES], &generation, &head) < 0)
+	    bpf_map_lookup_elem(kern->maps[KERN_MAP_TABLES], &index, &id) < 0 ||
+	    bpf_map_lookup_elem(kern->maps[KERN_MAP_POLICIES], &index, &held) < 0)
 		return -errno;
-	if (id != info.id || info.max_entries != a->head.nwords ||
-	    memcmp(&head, &a->head, sizeof(head)) != 0)
+	if (id != info.id || info.max_entries != pages_of(a) ||
+	    memcmp(&held, head, sizeof(held)) != 0)
 		return -EIO;
 	for (size_t i = 0; i < a->nstarts; i++) {
-		struct bh_start_key key = {.generation = generation, .sbid = a->starts[i].sbid};
+		struct bh_start_key key = {.generation = head->generation,
+					   .sbid = a->starts[i].sbid};
 		struct bh_start start;
 
 		if (bpf_map_lookup_elem(kern->maps[KERN_MAP_STARTS], &key, &start) < 0)
@@ -92,6 +96,18 @@ static int read_back(struct kern *kern, __u32 generation, const struct automaton
 	return 0;
 }
 
+/* 1 when no policy stands in the place of this generation. */
+static int is_free(struct kern *kern, __u32 generation)
+{
+	__u32 index = BH_GENERATION_INDEX(generation);
+	struct bh_policy held;
+
+	if (bpf_map_lookup_elem(kern->maps[KERN_MAP_POLICIES], &index, &held) < 0)
+		return -errno;
+	return !held.generation;
+}
+
+/* The next number whose place is free; -ENOSPC. Numbers rise and are never given twice. */
 static int next_generation(struct kern *kern, __u32 *ret)
 {
 	struct bh_meta meta;
@@ -99,26 +115,35 @@ static int next_generation(struct kern *kern, __u32 *ret)
 
 	if (r < 0)
 		return r;
-	*ret = meta.next_generation++;
-	if (*ret == 0 || meta.next_generation == 0xffffffffu)
-		return -EOVERFLOW;
-	return kern_meta_write(kern, &meta);
+	for (__u32 i = 0; i < BH_MAX_GENERATIONS; i++) {
+		*ret = meta.next_generation++;
+		if (*ret == 0 || meta.next_generation == 0xffffffffu)
+			return -EOVERFLOW;
+		r = is_free(kern, *ret);
+		if (r < 0)
+			return r;
+		if (r)
+			return kern_meta_write(kern, &meta);
+	}
+	return -ENOSPC;
 }
 
 static int install(struct kern *kern, __u32 generation, const struct automaton *a)
 {
+	__u32 index = BH_GENERATION_INDEX(generation);
+	struct bh_policy head = a->head;
 	_cleanup_close_ int fd = -1;
 	int r = make_table(a, &fd);
 
+	head.generation = generation;
 	if (r == 0)
 		r = put_starts(kern, generation, a);
 	if (r < 0)
 		return r;
-	if (bpf_map_update_elem(kern->maps[KERN_MAP_TABLES], &generation, &fd, BPF_NOEXIST) < 0 ||
-	    bpf_map_update_elem(kern->maps[KERN_MAP_POLICIES], &generation, &a->head, BPF_NOEXIST) <
-		    0)
+	if (bpf_map_update_elem(kern->maps[KERN_MAP_TABLES], &index, &fd, BPF_ANY) < 0 ||
+	    bpf_map_update_elem(kern->maps[KERN_MAP_POLICIES], &index, &head, BPF_ANY) < 0)
 		return -errno;
-	return read_back(kern, generation, a, fd);
+	return read_back(kern, &head, a, fd);
 }
 
 int kern_policy_install(struct kern *kern, const struct automaton *automaton, __u32 *ret_generation,
@@ -159,10 +184,21 @@ static void remove_starts(struct kern *kern, __u32 generation)
 		bpf_map_delete_elem(kern->maps[KERN_MAP_STARTS], &key);
 }
 
+/* Who walks by it goes on doing so: its head keeps all but its number, its table lives until the
+ * kernel's grace period ended. */
 int kern_policy_remove(struct kern *kern, __u32 generation)
 {
-	bpf_map_delete_elem(kern->maps[KERN_MAP_POLICIES], &generation);
-	bpf_map_delete_elem(kern->maps[KERN_MAP_TABLES], &generation);
+	__u32 index = BH_GENERATION_INDEX(generation);
+	struct bh_policy head;
+
 	remove_starts(kern, generation);
+	if (bpf_map_lookup_elem(kern->maps[KERN_MAP_POLICIES], &index, &head) < 0)
+		return -errno;
+	/* Of a generation that was not installed in full, or of another one by now. */
+	if (head.generation && head.generation != generation)
+		return 0;
+	head.generation = 0;
+	bpf_map_delete_elem(kern->maps[KERN_MAP_TABLES], &index);
+	bpf_map_update_elem(kern->maps[KERN_MAP_POLICIES], &index, &head, BPF_ANY);
 	return 0;
 }
