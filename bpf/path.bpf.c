@@ -45,7 +45,8 @@ static __always_inline long bh_match_rest(struct bh_match *m, __u32 rest)
 		if (bh_match_byte(&m->table, m->policy, &state, path[j]))
 			return -1;
 	}
-	slot->cursor += j;
+	/* Not j, which the verifier knows: it would go on once for each number of bytes. */
+	slot->cursor += rest;
 	slot->state = state;
 	return 0;
 }

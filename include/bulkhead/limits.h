@@ -12,7 +12,7 @@
 #define BH_MAX_NAME 255
 /* Bytes the automaton takes per loop step: the verifier walks the step in full, so a larger step
  * costs verification in every program and a smaller one costs calls. */
-#define BH_CHUNK 16
+#define BH_CHUNK 8
 /* Words of a table's page, a power of two: the kernel programs hold one page at a time and index it
  * without a call. At least 64 rows of 257 words; each policy takes whole pages (64 KiB) of memory. */
 #define BH_PAGE_WORDS (16u << 10)
