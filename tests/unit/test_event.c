@@ -285,13 +285,17 @@ static const struct escape_case escapes[] = {
 	{BYTES("\xe2\x80\xae"), "\\xe2\\x80\\xae"}, /* right to left override */
 };
 
-/* Names are bytes a hostile program chose. */
+/* Names are bytes a hostile program chose; those that are no NUL can be had back. */
 static void test_escape(void **state _unused_)
 {
 	for (size_t i = 0; i < sizeof(escapes) / sizeof(escapes[0]); i++) {
 		_cleanup_free_ char *text = escape_bytes(escapes[i].bytes, escapes[i].n);
 
+		_cleanup_free_ char *bytes = unescape_bytes(text);
+
 		assert_string_equal(text, escapes[i].expected);
+		if (!memchr(escapes[i].bytes, 0, escapes[i].n))
+			assert_memory_equal(bytes, escapes[i].bytes, escapes[i].n);
 	}
 }
 

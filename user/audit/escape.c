@@ -82,6 +82,24 @@ char *escape_bytes(const void *bytes, size_t n)
 	return escape(bytes, n, true);
 }
 
+char *unescape_bytes(const char *escaped)
+{
+	char *bytes = strdup(escaped), *to = bytes;
+	unsigned int byte;
+
+	for (const char *p = escaped; to && *p; to++) {
+		if (p[0] == '\\' && p[1] == 'x' && sscanf(p + 2, "%2x", &byte) == 1) {
+			*to = (char)byte;
+			p += 4;
+		} else {
+			*to = *p++;
+		}
+	}
+	if (to)
+		*to = '\0';
+	return bytes;
+}
+
 char *escape_line(const char *line)
 {
 	return escape((const unsigned char *)line, strlen(line), false);

@@ -383,3 +383,8 @@ int automaton_walk(const struct automaton *automaton, __u32 sbid, const char *pa
 	bh_match_masks(automaton, &automaton->head, state, ret_allow, ret_quiet);
 	return 0;
 }
+
+int automaton_allows(__u32 allow, __u32 asked)
+{
+	return bh_masks_allow(allow, asked);
+}

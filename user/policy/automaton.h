@@ -67,6 +67,9 @@ void automaton_done(struct automaton *automaton);
 int automaton_walk(const struct automaton *automaton, __u32 sbid, const char *path, size_t length,
 		   __u32 *ret_allow, __u32 *ret_quiet);
 
+/* The matcher's last step: is every right that is asked for allowed? */
+int automaton_allows(__u32 allow, __u32 asked);
+
 /* 0, or -EINVAL with a reason and the offset in the glob. */
 int glob_check(const char *glob, size_t *ret_offset, const char **ret_reason);
 /* Does this one glob match this path? The reference the automaton is tested against, and what

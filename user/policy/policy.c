@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/cleanup.h"
@@ -59,55 +60,26 @@ void policy_free(struct policy *policy)
 	free(policy);
 }
 
-/* Rules that speak of a path and some of the rights asked for: the first of each kind. */
-struct hearing {
-	const struct rule *deny, *covers_all, *covers_some, *quiet;
-	__u32 allowed;
-};
-
-static void hear(struct hearing *hearing, const struct rule *rule, __u32 perms)
+char *policy_digest_text(const struct policy *policy, char buffer[POLICY_DIGEST_SIZE])
 {
-	__u32 says = rule->perms | (rule->perms & BH_PERM_WRITE ? BH_PERM_APPEND : 0);
-	const struct rule **slot = &hearing->covers_some;
-
-	if (!(says & perms))
-		return;
-	if (rule->effect == RULE_ALLOW)
-		hearing->allowed |= says;
-	if (rule->effect == RULE_DENY)
-		slot = &hearing->deny;
-	else if (rule->effect == RULE_QUIET)
-		slot = &hearing->quiet;
-	else if (!hearing->covers_all && !(perms & ~says))
-		hearing->covers_all = rule;
-	if (!*slot)
-		*slot = rule;
+	return sodium_bin2hex(buffer, POLICY_DIGEST_SIZE, policy->digest, sizeof(policy->digest));
 }
 
-const struct rule *policy_explain(const struct policy *policy, const char *path, size_t length,
-				  __u32 perms, bool *ret_allowed)
+int policy_resolve(const struct policy_resolve_options *options, const char *path, char **ret_path,
+		   struct error *error)
 {
-	struct hearing hearing = {0};
-	size_t i;
-
-	for (i = 0; i < policy->nrules; i++) {
-		if (glob_match(policy->rules[i].glob, path, length))
-			hear(&hearing, &policy->rules[i], perms);
-	}
-	*ret_allowed = perms && !hearing.deny && !(perms & ~hearing.allowed);
-	if (hearing.deny)
-		return hearing.deny;
-	if (*ret_allowed)
-		return hearing.covers_all ? hearing.covers_all : hearing.covers_some;
-	return hearing.quiet;
-}
-
-int policy_resolve(const char *root, const char *path, char **ret_path, struct error *error)
-{
-	_cleanup_close_ int fd = open(root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const struct resolver resolver = {.root = fd, .owner = 0};
+	const char *root = options->root ? options->root : "/";
+	_cleanup_close_ int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct resolver resolver = {
+		.root = fd,
+		.owner = 0,
+		.literal = true,
+		.keep_last = options->keep_last,
+		.on_link = options->on_link,
+		.data = options->data,
+	};
 
 	if (fd < 0)
-		return error_set(error, errno, "%s: %s", root ? root : "/", strerror(errno));
+		return error_set(error, errno, "%s: %s", root, strerror(errno));
 	return resolve_glob(&resolver, path, ret_path, error);
 }

@@ -44,6 +44,10 @@ int policy_load(const char *path, const struct policy_options *options, struct p
 		struct error *error);
 void policy_free(struct policy *policy);
 
+/* policy->digest in hexadecimal. */
+#define POLICY_DIGEST_SIZE 65
+char *policy_digest_text(const struct policy *policy, char buffer[POLICY_DIGEST_SIZE]);
+
 /*
  * The rule that decides `perms` on `path` (as people write it): the first deny that matches, else
  * the first allow that covers all, else (several together) the first that covers some; of a refusal
@@ -53,11 +57,22 @@ void policy_free(struct policy *policy);
 const struct rule *policy_explain(const struct policy *policy, const char *path, size_t length,
 				  __u32 perms, bool *ret_allowed);
 
+/* Each link that is followed, as it is met. */
+typedef void (*policy_link_fn)(const char *link, const char *target, void *data);
+struct policy_resolve_options {
+	const char *root; /* as in policy_options */
+	bool keep_last;	  /* what is done is done to the link itself: deleting, another name */
+	policy_link_fn on_link;
+	void *data;
+};
+
 /*
- * `path` with the root-owned symbolic links in its literal head followed, as policy_load does to
- * rules (malloc'ed): what to ask policy_explain about. root as in policy_options. 0 or -errno.
+ * `path` (no glob: * is a byte like others) with its root-owned symbolic links followed, as
+ * policy_load does to rules (malloc'ed): what to ask policy_explain about. Names that do not exist
+ * stay as written. 0, -EINVAL with a reason, or another errno.
  */
-int policy_resolve(const char *root, const char *path, char **ret_path, struct error *error);
+int policy_resolve(const struct policy_resolve_options *options, const char *path, char **ret_path,
+		   struct error *error);
 
 /* "read", "map-exec", ... <-> BH_PERM_*; 0 for an unknown word. */
 __u32 perm_from_text(const char *text);

@@ -57,7 +57,7 @@ static int substitute(struct walk *walk, const char *target)
 		return error_set(walk->error, EINVAL,
 				 "more than %d symbolic links: write the place they lead to",
 				 BH_MAX_SYMLINKS);
-	if (!walk->resolver->guarded && strpbrk(target, "*?[{\\"))
+	if (!walk->resolver->literal && strpbrk(target, "*?[{\\"))
 		return error_set(walk->error, EINVAL,
 				 "%s is a symbolic link to %s, which no glob can name", walk->done,
 				 target);
@@ -79,6 +79,8 @@ static int follow(struct walk *walk)
 	if (n < 0)
 		return error_set(walk->error, errno, "%s: %s", walk->done, strerror(errno));
 	target[n] = '\0';
+	if (walk->resolver->on_link)
+		walk->resolver->on_link(walk->done, target, walk->resolver->data);
 	return substitute(walk, target);
 }
 
@@ -115,7 +117,8 @@ static int look(struct walk *walk)
 	}
 	if (S_ISDIR(st.st_mode) && walk->resolver->guarded)
 		return check_directory(walk, &st);
-	if (!S_ISLNK(st.st_mode))
+	if (!S_ISLNK(st.st_mode) ||
+	    (walk->resolver->keep_last && !walk->todo[strspn(walk->todo, "/")]))
 		return 0;
 	if (st.st_uid != walk->resolver->owner)
 		return error_set(walk->error, EINVAL,
@@ -144,8 +147,9 @@ static int step(struct walk *walk)
 	size_t length = 1 + strcspn(walk->todo + 1, "/");
 	int r;
 
-	if (!walk->resolver->guarded &&
-	    (memchr(walk->todo, '*', length) || !strcmp(walk->done, "/proc")))
+	if (!walk->resolver->literal && memchr(walk->todo, '*', length))
+		return keep_rest(walk);
+	if (!walk->resolver->guarded && !strcmp(walk->done, "/proc"))
 		return keep_rest(walk);
 	if (drop_dots(walk, length))
 		return 0;
@@ -181,7 +185,8 @@ int resolve_glob(const struct resolver *resolver, const char *glob, char **ret_g
 int resolve_guarded(const char *path, char **ret_path, struct error *error)
 {
 	_cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const struct resolver resolver = {.root = root, .owner = 0, .guarded = true};
+	const struct resolver resolver = {
+		.root = root, .owner = 0, .literal = true, .guarded = true};
 	_cleanup_free_ char *here = NULL, *whole = NULL;
 	int r;
 

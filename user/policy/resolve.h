@@ -8,14 +8,18 @@
 
 #include <stdbool.h>
 #include <sys/types.h>
-#include "base/log.h"
+#include "policy.h"
 
 struct resolver {
-	int root;    /* descriptor of the directory that "/" means */
-	uid_t owner; /* whose links are followed: root's */
-	/* A path, no glob, and one that nobody else can lead elsewhere: each directory on the way
-	 * is the owner's, too, and nobody else's to write to. */
+	int root;     /* descriptor of the directory that "/" means */
+	uid_t owner;  /* whose links are followed: root's */
+	bool literal; /* a path: * is a byte like others, in links too */
+	/* One that nobody else can lead elsewhere: each directory on the way is the owner's, too,
+	 * and nobody else's to write to. */
 	bool guarded;
+	bool keep_last;		/* a link at the very end stays */
+	policy_link_fn on_link; /* told of every link followed; NULL: nobody */
+	void *data;
 };
 
 /*
