@@ -25,6 +25,7 @@ struct compartment {
 	char *unit;	   /* systemd unit, or "" */
 	char **vars;	   /* "NAME=value" overrides, NULL-terminated */
 	char *include_dir; /* "": the built-in one */
+	char *digest;	   /* of the text in force, hexadecimal; "" when an older agent attached */
 	bool starting; /* attached at a unit's start: what joins is judged from its first exec */
 	pid_t owner;   /* on whose behalf: an empty cgroup of ours goes when it is dead */
 	__u64 owner_start;     /* its start time, since process ids are used again */
@@ -85,7 +86,9 @@ struct mounts {
 	size_t n;
 	char *tables; /* the text they were made from */
 };
-/* pids: members, or none for this process's own namespace. The caller holds kern_lock. */
+/* pids: members, or none for this process's own namespace. The caller holds kern_lock. Without a
+ * kern nothing is asked of the kernel programs and nothing numbered for them: a superblock's number
+ * is its device then, good for an explanation. */
 int mounts_read(struct kern *kern, const pid_t *pids, size_t npids, struct mounts *ret,
 		struct error *error);
 /* 1 when the tables of these members read differently now, 0, or -errno. Opens no mount point. */

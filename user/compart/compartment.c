@@ -187,12 +187,17 @@ static int switch_generation(struct kern *kern, struct compartment *c, const str
 
 static int take_policy(struct compartment *c, struct policy *policy, struct error *error)
 {
-	char *name = strdup(policy->name);
+	_cleanup_free_ char *name = strdup(policy->name);
+	char digest[POLICY_DIGEST_SIZE], *text = strdup(policy_digest_text(policy, digest));
 
-	if (!name)
+	if (!name || !text) {
+		free(text);
 		return error_set(error, ENOMEM, "out of memory");
+	}
 	free(c->name);
-	c->name = name;
+	free(c->digest);
+	c->name = TAKE_PTR(name);
+	c->digest = text;
 	policy_free(c->loaded);
 	c->loaded = policy;
 	return 0;

@@ -327,7 +327,7 @@ static int replace(char **member, const char *text)
 static int describe(struct compartment *c, const struct attach_request *request)
 {
 	_cleanup_free_ char *policy = realpath(request->policy, NULL);
-	char **vars = strings_copy(request->vars);
+	char **vars = strings_copy(request->vars), digest[POLICY_DIGEST_SIZE];
 
 	if (!vars)
 		return -ENOMEM;
@@ -339,6 +339,7 @@ static int describe(struct compartment *c, const struct attach_request *request)
 		c->owner = 0; /* dead already */
 	if (replace(&c->name, c->loaded->name) || replace(&c->unit, request->unit) ||
 	    replace(&c->include_dir, request->include_dir) ||
+	    replace(&c->digest, policy_digest_text(c->loaded, digest)) ||
 	    replace(&c->policy, policy ? policy : request->policy))
 		return -ENOMEM;
 	return 0;

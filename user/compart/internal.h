@@ -48,6 +48,7 @@ int unit_template_of(const char *name, char ret[UNIT_NAME_SIZE]);
 /* --- mountinfo.c: pure --- */
 struct mountinfo {
 	unsigned int id;
+	__u32 device;		   /* of its superblock, which no other living one has; never 0 */
 	char *root, *point, *type; /* into the line, unescaped */
 };
 /* Takes a line of /proc/PID/mountinfo apart, in place. -EINVAL. */

@@ -26,11 +26,23 @@ void octal_unescape(char *text)
 	*out = '\0';
 }
 
+/* As the kernel packs the two. 0 when it is none. */
+static __u32 device_parse(const char *text)
+{
+	unsigned int major, minor;
+	char rest;
+
+	if (sscanf(text, "%u:%u%c", &major, &minor, &rest) != 2 || major > 0xfff || minor > 0xfffff)
+		return 0;
+	return major << 20 | minor;
+}
+
 /* "ID PARENT MAJ:MIN ROOT POINT OPTIONS [TAG...] - TYPE SOURCE OPTIONS" */
 int mountinfo_parse(char *line, struct mountinfo *ret)
 {
 	char *fields[6], *save = NULL, *tag, *type, *end;
 	unsigned long id;
+	__u32 device;
 
 	for (size_t i = 0; i < 6; i++) {
 		fields[i] = strtok_r(i ? NULL : line, " ", &save);
@@ -42,12 +54,16 @@ int mountinfo_parse(char *line, struct mountinfo *ret)
 	while (tag && strcmp(tag, "-"));
 	type = tag ? strtok_r(NULL, " ", &save) : NULL;
 	id = strtoul(fields[0], &end, 10);
-	if (!type || *end || end == fields[0] || id > UINT_MAX || *fields[4] != '/')
+	device = device_parse(fields[2]);
+	if (!type || *end || end == fields[0] || id > UINT_MAX || !device || *fields[4] != '/')
 		return -EINVAL;
 	octal_unescape(fields[3]);
 	octal_unescape(fields[4]);
-	*ret = (struct mountinfo){
-		.id = (unsigned int)id, .root = fields[3], .point = fields[4], .type = type};
+	*ret = (struct mountinfo){.id = (unsigned int)id,
+				  .device = device,
+				  .root = fields[3],
+				  .point = fields[4],
+				  .type = type};
 	return 0;
 }
 

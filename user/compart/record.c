@@ -15,12 +15,14 @@
 static const struct {
 	const char *key;
 	size_t offset;
+	bool optional; /* records of an older agent lack it */
 } texts[] = {
-	{"name", offsetof(struct compartment, name)},
-	{"policy", offsetof(struct compartment, policy)},
-	{"cgroup", offsetof(struct compartment, cgroup)},
-	{"unit", offsetof(struct compartment, unit)},
-	{"include_dir", offsetof(struct compartment, include_dir)},
+	{"name", offsetof(struct compartment, name), false},
+	{"policy", offsetof(struct compartment, policy), false},
+	{"cgroup", offsetof(struct compartment, cgroup), false},
+	{"unit", offsetof(struct compartment, unit), false},
+	{"include_dir", offsetof(struct compartment, include_dir), false},
+	{"digest", offsetof(struct compartment, digest), true},
 };
 #define NTEXTS (sizeof(texts) / sizeof(*texts))
 
@@ -131,6 +133,8 @@ static int take_texts(struct compartment *c, const json_t *o)
 	for (size_t i = 0; i < NTEXTS; i++) {
 		const char *text = json_string_value(json_object_get(o, texts[i].key));
 
+		if (!text && texts[i].optional)
+			continue;
 		if (!text)
 			return -EINVAL;
 		free(*text_of(c, i));

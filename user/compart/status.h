@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include "compart.h"
 
-/* {"id", "name", "state", "mode", "generation", "policy", "vars", "cgroup", "unit", "processes",
+/* {"id", "name", "state", "mode", "generation", "policy", "vars", "include_dir", "digest", "cgroup", "unit", "processes",
  * "tally": {"refused", "reported", "quiet", "lost", "unsure"}}; NULL when out of memory. */
 json_t *status_record(struct kern *kern, const struct compartment *c);
 

@@ -174,9 +174,11 @@ static int push_view(struct batch *b, __u32 sbid, const struct mountinfo *m)
 static int flush(struct batch *b, struct error *error)
 {
 	struct bh_superblock sbs[BATCH] = {};
-	int r = b->n ? kern_superblocks(b->kern, b->fds, b->n, sbs, error) : 0;
+	int r = b->n && b->kern ? kern_superblocks(b->kern, b->fds, b->n, sbs, error) : 0;
 
 	for (size_t i = 0; i < b->n; i++) {
+		if (!b->kern)
+			sbs[i].sbid = b->at[i].device;
 		/* One the kernel could not name stays undecided: files there are refused. */
 		if (!r && sbs[i].sbid) {
 			r = push_view(b, sbs[i].sbid, &b->at[i]);

@@ -92,7 +92,7 @@ int kern_tasks(struct kern *kern, const struct bh_task_query *query, struct bh_t
 	return 0;
 }
 
-static enum bh_sb_class class_of(const char *type)
+enum bh_sb_class kern_superblock_class(const char *type)
 {
 	static const struct {
 		const char *type;
@@ -121,7 +121,7 @@ static int learn(struct kern *kern, const struct bh_file *answer, struct bh_supe
 	if (r < 0)
 		return r;
 	sb.sbid = meta.next_sbid++;
-	sb.class = class_of(answer->type);
+	sb.class = kern_superblock_class(answer->type);
 	r = kern_meta_write(kern, &meta);
 	if (r < 0)
 		return r;

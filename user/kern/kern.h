@@ -105,6 +105,9 @@ int kern_egress_detach(struct kern *kern, __u64 cgroup_id);
 int kern_superblocks(struct kern *kern, const int *fds, size_t n, struct bh_superblock *ret,
 		     struct error *error);
 
+/* What hooks make of a filesystem of this type ("proc"): BH_SB_PLAIN unless it is special. */
+enum bh_sb_class kern_superblock_class(const char *type);
+
 /* --- tasks --- */
 /* Every thread of the host that matches, by the kernel's own task iterator. Free *ret with free().
  */
