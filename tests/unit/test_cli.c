@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "base/cleanup.h"
-#include "cli/options.h"
+#include "cli/explain.h"
 
 #define MAX_WORDS 10
 
@@ -93,6 +95,8 @@ static const struct refusal refusals[] = {
 	{{"attach", "a", "b"}, "attach: \"b\" is one word too many: see bulkhead help attach"},
 	{{"run", "p"}, "run needs \"--\" and a command: see bulkhead help run"},
 	{{"run", "p", "--"}, "run needs \"--\" and a command: see bulkhead help run"},
+	{{"explain", "p", "--pth", "/x"}, "explain has no option --pth: did you mean --path?"},
+	{{"explain", "p", "q"}, "explain: \"q\" is one word too many: see bulkhead help explain"},
 	{{"status", "--", "x"}, "status takes no command: see bulkhead help status"},
 };
 
@@ -114,7 +118,7 @@ static void test_find(void **state _unused_)
 		assert_ptr_equal(command_find(c->name, NULL), c);
 }
 
-static char *text_of(void (*print)(const struct command *command, FILE *to),
+static char *printed(void (*print)(const struct command *command, FILE *to),
 		     const struct command *command)
 {
 	char *text = NULL;
@@ -132,10 +136,10 @@ static char *text_of(void (*print)(const struct command *command, FILE *to),
 /* Help names every option of a command, and every command that is not hidden. */
 static void test_help(void **state _unused_)
 {
-	_cleanup_free_ char *all = text_of(NULL, NULL);
+	_cleanup_free_ char *all = printed(NULL, NULL);
 
 	for (const struct command *c = commands; c->name; c++) {
-		_cleanup_free_ char *help = text_of(help_command, c);
+		_cleanup_free_ char *help = printed(help_command, c);
 
 		assert_int_equal(!strstr(all, c->name), c->hidden);
 		assert_non_null(c->run);
@@ -191,14 +195,214 @@ static void test_log(void **state _unused_)
 	assert_string_equal(text, "bulkhead: a?<0>b?[31m??? \xc3\xa9 \xc2\xa0\n");
 }
 
+/* --- explain --- */
+
+static char policy_path[] = "/tmp/test_cli.XXXXXX";
+static const char policy_text[] =
+	"version: 1\nname: t\nmode: enforce\nnetwork: none\nvars: [W=/n]\n"
+	"files:\n"
+	"  - {allow: [read, write], on: [\"${W}/**\"]}\n"
+	"  - {deny: [write], on: [\"${W}/secret/**\"]}\n"
+	"  - {quiet: [read], on: [/q]}\n"
+	"exec: [{on: [/n/node], jit: true}]\n";
+
+static int write_policy(void **state _unused_)
+{
+	int fd = mkstemp(policy_path);
+
+	if (fd < 0 || fchmod(fd, 0644) || write(fd, policy_text, sizeof(policy_text) - 1) < 0)
+		return -1;
+	return close(fd);
+}
+
+static int remove_policy(void **state _unused_)
+{
+	return unlink(policy_path);
+}
+
+/* Exit status of a command of the table, and what it printed. */
+static int run_words(const char *const *words, char *out, size_t size, struct error *error)
+{
+	const struct command *command = command_find(words[0], error);
+	_cleanup_fclose_ FILE *file = tmpfile();
+	int before = dup(STDOUT_FILENO), status;
+	struct arguments a = {0};
+	size_t n;
+
+	assert_int_equal(arguments_parse(command, (char **)(uintptr_t)words + 1, &a, error), 0);
+	fflush(stdout);
+	dup2(fileno(file), STDOUT_FILENO);
+	status = command->run(&a, error);
+	fflush(stdout);
+	dup2(before, STDOUT_FILENO);
+	close(before);
+	arguments_done(&a);
+	rewind(file);
+	n = fread(out, 1, size - 1, file);
+	out[n] = '\0';
+	return status;
+}
+
+struct explanation {
+	const char *words[MAX_WORDS];
+	int status;
+	const char *text; /* of the output, or of the error */
+};
+
+#define EXPLAIN(...)                                \
+	{                                           \
+		"explain", policy_path, __VA_ARGS__ \
+	}
+
+static const struct explanation explanations[] = {
+	{EXPLAIN("--path", "/n/x", "--op", "read"), 0, "allowed: read /n/x under policy t\n  read"},
+	{EXPLAIN("--path", "/n/x", "--op", "read,write"), 0, "\n  write       allowed by /n/** ("},
+	{EXPLAIN("--path", "/n/x", "--op", "read"), 0, ":7:33)\n"},
+	{EXPLAIN("--path", "/n/secret/x", "--op", "write"), 1, "refused by /n/secret/** ("},
+	{EXPLAIN("--path", "/n/secret/x", "--op", "write"), 1, ":8:26)\n"},
+	{EXPLAIN("--path", "/other", "--op", "read"), 1, "no rule of the policy allows it\n"},
+	{EXPLAIN("--path", "/q", "--op", "read"), 1, "refused quietly: read /q"},
+	{EXPLAIN("--path", "/q", "--op", "read"), 1, "allows it, kept quiet by /q ("},
+	{EXPLAIN("--path", "/n/node", "--op", "exec"), 0,
+	 "note: as a program it may have writable"},
+	{EXPLAIN("--path", "/proc/1/maps", "--op", "read"), 1, "refused: proc: none opens no"},
+	{EXPLAIN("--path", "/m/x", "--op", "read", "--var", "W=/m"), 0, "allowed by /m/** ("},
+	{EXPLAIN("--path", "/n/x", "--op", "read", "--json"), 0, "\"verdict\": \"allowed\""},
+	{EXPLAIN("--path", "/a\n\\b", "--op", "read"), 1, "read /a\\x0a\\x5cb under"},
+	/* What cannot be asked is no refusal. */
+	{EXPLAIN("--path", "n/x", "--op", "read"), 2, "\"n/x\" is not absolute"},
+	{EXPLAIN("--path", "@x", "--op", "read"), 2, "@x is an abstract socket"},
+	{EXPLAIN("--path", "/n/x", "--op", "reed"), 2, "no right is called \"reed\""},
+	{EXPLAIN("--path", "/n/x", "--op", "read", "--var", "X=/m"), 2, "variable X was set"},
+	{EXPLAIN("--path", "/n/x"), 2, "write POLICY --path PATH --op RIGHTS, or --event SEQ"},
+	{EXPLAIN("--path", "/n/x", "--op", "read", "--compartment", "c"), 2, "whose --event it is"},
+	{EXPLAIN("--event", "1", "--op", "read"), 2, "an event brings its own path"},
+	{{"explain", "--event", "1", "--var", "W=/m"}, 2, "--var is for a POLICY that is named"},
+	{{"explain", "--event", "x"}, 2, "\"x\" is no number of an event"},
+	{{"explain", "--path", "/n/x", "--op", "read"}, 2, "write POLICY --path"},
+	{{"explain", "/none.yaml", "--path", "/n", "--op", "read"}, 2, "/none.yaml: No such file"},
+};
+
+static void test_explain(void **state _unused_)
+{
+	static char out[1 << 14];
+
+	for (size_t i = 0; i < sizeof(explanations) / sizeof(explanations[0]); i++) {
+		const struct explanation *e = &explanations[i];
+		struct error error = {0};
+		int status = run_words(e->words, out, sizeof(out), &error);
+
+		if (status != e->status || !strstr(status == 2 ? error.text : out, e->text))
+			fail_msg("row %zu: status %d: %s%s", i, status, out, error.text);
+	}
+}
+
+/* The keys that programs rely on. */
+static void test_explain_json(void **state _unused_)
+{
+	static const char *const words[] =
+		EXPLAIN("--path", "/n/secret/x", "--op", "write", "--json", NULL);
+	static const char *const keys[] = {"policy",  "path",	    "resolved", "rights",
+					   "verdict", "quiet",	    "reason",	"reason_text",
+					   "rule",    "quiet_rule", "name",	"each",
+					   "links",   "place",	    "notes"};
+	static char out[1 << 14];
+	struct error error = {0};
+	_cleanup_json_ json_t *answer = NULL;
+	const json_t *rule;
+
+	assert_int_equal(run_words(words, out, sizeof(out), &error), 1);
+	answer = json_loads(out, JSON_REJECT_DUPLICATES, NULL);
+	assert_non_null(answer);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		assert_non_null(json_object_get(answer, keys[i]));
+	rule = json_object_get(answer, "rule");
+	assert_string_equal(text_of(rule, "file"), policy_path);
+	assert_int_equal(json_integer_value(json_object_get(rule, "line")), 8);
+	assert_int_equal(json_integer_value(json_object_get(rule, "column")), 26);
+}
+
+#define EVENT(seq, id, name, generation)                                                  \
+	"{\"kind\":\"violation\",\"seq\":" #seq ",\"compartment\":" #id ",\"name\":" name \
+	",\"generation\":" #generation "}\n"
+
+static const char events_before[] = EVENT(1, 1, "\"web\"", 3) EVENT(2, 1, "\"web\"", 3);
+static const char events_now[] = "half a line\n" EVENT(7, 10, "\"mcp\"", 20)
+	EVENT(7, 11, "\"mcp\"", 21) EVENT(7, 12, "\"mcp\"", 22) EVENT(8, 20, "\"mcp\"", 30) EVENT(
+		8, 21, "\"mcp\"", 31) "{\"kind\":\"control\",\"seq\":2}\n" EVENT(2, 5, "null", 4)
+		EVENT(3, 1, "\"web\"", 4) EVENT(3, 2, "\"db\"", 5) EVENT(1, 1, "\"web\"", 6);
+
+/* The newest of its number; of whom, when several have it; canaries are nobody's. */
+static void test_event_find(void **state _unused_)
+{
+	static const struct {
+		const char *seq, *compartment, *error;
+		int generation;
+	} cases[] = {
+		{"1", NULL, NULL, 6},
+		{"2", NULL, NULL, 3},
+		{"2", "5", NULL, 4},
+		{"3", "web", NULL, 4},
+		{"3", "2", NULL, 5},
+		{"3", NULL, "--compartment, name or id: web (1), db (2)", 0},
+		/* Of several starts what runs now, else the last; of several that run none. */
+		{"7", "mcp", NULL, 21},
+		{"7", NULL, NULL, 21},
+		{"7", "10", NULL, 20},
+		{"8", "mcp", "2 compartments have an event 8: say whose", 0},
+		{"8", "21", NULL, 31},
+		{"4", NULL, "no event 4 in /run/bulkhead/events.jsonl", 0},
+		{"1", "db", "no event 1 of db in ", 0},
+		{"0", NULL, "\"0\" is no number of an event", 0},
+		{"1x", NULL, "\"1x\" is no number of an event", 0},
+	};
+	_cleanup_json_ json_t *list = json_pack(
+		"[{s:i,s:s,s:s}, {s:i,s:s,s:s}, {s:i,s:s,s:s}, {s:i,s:s,s:s}, {s:i,s:s,s:s}]", "id",
+		10, "name", "other", "state", "enforced", "id", 11, "name", "mcp", "state",
+		"enforced", "id", 12, "name", "mcp", "state", "ended", "id", 20, "name", "mcp",
+		"state", "enforced", "id", 21, "name", "mcp", "state", "enforced");
+	_cleanup_json_ json_t *last = NULL;
+	struct error none = {0};
+	char before[] = "/tmp/test_cli.XXXXXX", now[] = "/tmp/test_cli.XXXXXX";
+	const char *const files[] = {"/nonexistent/events", before, now, NULL};
+	int a = mkstemp(before), b = mkstemp(now);
+
+	assert_int_equal(write(a, events_before, sizeof(events_before) - 1),
+			 sizeof(events_before) - 1);
+	assert_int_equal(write(b, events_now, sizeof(events_now) - 1), sizeof(events_now) - 1);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_json_ json_t *record = NULL;
+		struct error error = {0};
+		int r = event_find(files, cases[i].seq, cases[i].compartment, list, &record,
+				   &error);
+
+		if (cases[i].error) {
+			assert_true(r < 0);
+			assert_non_null(strstr(error.text, cases[i].error));
+			continue;
+		}
+		assert_int_equal(r, 0);
+		assert_int_equal(json_integer_value(json_object_get(record, "generation")),
+				 cases[i].generation);
+	}
+	assert_int_equal(event_find(files, "7", "mcp", NULL, &last, &none), 0);
+	assert_int_equal(json_integer_value(json_object_get(last, "generation")), 22);
+	close(a);
+	close(b);
+	unlink(before);
+	unlink(now);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_options),	    cmocka_unit_test(test_command),
-		cmocka_unit_test(test_help_option), cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_find),	    cmocka_unit_test(test_help),
-		cmocka_unit_test(test_page),	    cmocka_unit_test(test_log),
+		cmocka_unit_test(test_options),	     cmocka_unit_test(test_command),
+		cmocka_unit_test(test_help_option),  cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_find),	     cmocka_unit_test(test_help),
+		cmocka_unit_test(test_page),	     cmocka_unit_test(test_explain),
+		cmocka_unit_test(test_explain_json), cmocka_unit_test(test_event_find),
+		cmocka_unit_test(test_log),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, write_policy, remove_policy);
 }

@@ -47,6 +47,10 @@ void show_compartments(const json_t *array);
 void show_vectors(const json_t *vectors, FILE *to);
 int show_json(const json_t *object);
 
+/* --- cmd_status.c --- */
+/* {"compartments": [...], ...}, from the agent or, for root without one, from the kernel's tables. */
+int status_ask(json_t **ret, struct error *error);
+
 /* --- one file each --- */
 int cmd_check(const struct arguments *arguments, struct error *error);
 int cmd_attach(const struct arguments *arguments, struct error *error);
@@ -54,6 +58,7 @@ int cmd_detach(const struct arguments *arguments, struct error *error);
 int cmd_status(const struct arguments *arguments, struct error *error);
 int cmd_reload(const struct arguments *arguments, struct error *error);
 int cmd_events(const struct arguments *arguments, struct error *error);
+int cmd_explain(const struct arguments *arguments, struct error *error);
 int cmd_doctor(const struct arguments *arguments, struct error *error);
 int cmd_run(const struct arguments *arguments, struct error *error);
 int cmd_stop(const struct arguments *arguments, struct error *error);

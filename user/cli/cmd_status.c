@@ -48,13 +48,24 @@ static void show(const json_t *reply)
 		       (long long)unwritten);
 }
 
-int cmd_status(const struct arguments *arguments, struct error *error)
+int status_ask(json_t **ret, struct error *error)
 {
 	_cleanup_json_ json_t *reply = NULL;
 	int r = agent_call(json_pack("{s:s}", "request", "status"), &reply, error);
 
 	if ((r == -ENOENT || r == -ECONNREFUSED) && !reply && geteuid() == 0)
 		r = read_tables(&reply, error);
+	if (r)
+		return r;
+	*ret = TAKE_PTR(reply);
+	return 0;
+}
+
+int cmd_status(const struct arguments *arguments, struct error *error)
+{
+	_cleanup_json_ json_t *reply = NULL;
+	int r = status_ask(&reply, error);
+
 	if (r)
 		return r;
 	if (arguments->json)

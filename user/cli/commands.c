@@ -24,6 +24,23 @@ static const struct option_row opt_scratch = {"scratch", NULL,
 					      OPTION_FLAG, AT(scratch)};
 static const struct option_row opt_release = {
 	"release", NULL, "detach what is attached, instead of refusing", OPTION_FLAG, AT(release)};
+static const struct option_row opt_path = {
+	"path", "PATH", "what it is about: an absolute path, or @name of an abstract socket",
+	OPTION_TEXT, AT(path)};
+static const struct option_row opt_op = {
+	"op", "RIGHTS", "what is to be done to it: read, or several as in read,write", OPTION_TEXT,
+	AT(op)};
+static const struct option_row opt_as_seen_by = {
+	"as-seen-by", "CGROUP",
+	"map the path as this cgroup's members see it: a directory, a compartment or a unit",
+	OPTION_TEXT, AT(as_seen_by)};
+static const struct option_row opt_event = {
+	"event", "SEQ", "explain this event, its number as `bulkhead events` shows it", OPTION_TEXT,
+	AT(event)};
+static const struct option_row opt_compartment = {
+	"compartment", "NAME",
+	"whose event it is (or its id), when several have one of this number", OPTION_TEXT,
+	AT(compartment)};
 
 const struct command commands[] = {
 	{.name = "check",
@@ -33,6 +50,13 @@ const struct command commands[] = {
 	 .min_words = 1,
 	 .max_words = SIZE_MAX,
 	 .options = {&opt_var}},
+	{.name = "explain",
+	 .words = "[POLICY]",
+	 .summary = "Say what a policy decides, by which rule, and where a path leads",
+	 .run = cmd_explain,
+	 .max_words = 1,
+	 .options = {&opt_path, &opt_op, &opt_as_seen_by, &opt_event, &opt_compartment, &opt_var,
+		     &opt_json}},
 	{.name = "attach",
 	 .words = "POLICY",
 	 .summary = "Put a policy on what runs in a cgroup, a unit or below a process",

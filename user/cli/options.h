@@ -13,6 +13,7 @@
 /* What was asked for. Texts are argv's. */
 struct arguments {
 	const char *cgroup, *unit, *pid;
+	const char *path, *op, *as_seen_by, *event, *compartment;
 	bool all, json, follow, scratch, release, help;
 	const char **vars; /* NULL-terminated */
 	size_t nvars;
