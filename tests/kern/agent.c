@@ -469,6 +469,87 @@ static int case_run_many(struct kern *kern)
 	return 0;
 }
 
+/* --- explain --- */
+
+/* What a program printed, and its status. */
+static int run_printing(const char *const argv[], char *text, size_t size)
+{
+	int ends[2], r;
+	ssize_t n;
+
+	CHECK(pipe2(ends, O_CLOEXEC) == 0, "no pipe");
+	r = cell_wait_ms(start(argv, ends[1]), READY_MS, true);
+	close(ends[1]);
+	n = read(ends[0], text, size - 1);
+	close(ends[0]);
+	text[n > 0 ? n : 0] = 0;
+	return r;
+}
+
+/* The record comes a little after the refusal: until then the status is 2. */
+static int explain(const char *const argv[], char *text, size_t size)
+{
+	int r = 2;
+
+	for (int i = 0; r == 2 && i < 50; i++) {
+		r = run_printing(argv, text, size);
+		if (r == 2)
+			usleep(200 * 1000);
+	}
+	return r;
+}
+
+/* An event of what runs: by its compartment's own policy and its members' mounts. When the policy is
+ * another one by then, that is said. */
+static int case_explain(struct kern *kern _unused_)
+{
+	static const char *const argv[] = {"bulkhead",	    "explain",	  "--event", "1",
+					   "--compartment", "neg-report", NULL};
+	_cleanup_scene_ struct scene s = {};
+	char text[8192];
+	int r;
+
+	if (scene_init(&s, "report") || provider_start(&s, "poll", "1") || began_open(&s) ||
+	    agent_start(&s))
+		return -1;
+	CHECK(attach(&s) == 0, "attach failed");
+	r = explain(argv, text, sizeof(text));
+	CHECK(r == 1, "status %d: %s", r, text);
+	CHECK(strstr(text, "refused: read " FIXTURE_SECRET " under policy neg-report\n"), "%s",
+	      text);
+	CHECK(strstr(text, "read        refused: no rule of the policy allows it\n"), "%s", text);
+	CHECK(strstr(text, "stands at   " FIXTURE_SECRET " on that filesystem\n"), "%s", text);
+	CHECK(!strstr(text, "loaded anew"), "%s", text);
+	CHECK(reload() == 0, "reload failed");
+	r = explain(argv, text, sizeof(text));
+	CHECK(r == 1 && strstr(text, "the policy was loaded anew since"), "status %d: %s", r, text);
+	CHECK(detach(&s) == 0, "detach failed");
+	return 0;
+}
+
+/* An event of what has ended (the first was its move inside), explained with a policy that is named: the rule with its place. */
+static int case_explain_named(struct kern *kern _unused_)
+{
+	_cleanup_scene_ struct scene s = {};
+	char text[8192], wanted[PATH_MAX + 64];
+	int r;
+
+	if (scene_init(&s, "denied") || agent_start(&s))
+		return -1;
+	r = run_inside(&s, s.policy, FIXTURE_SECRET, text, sizeof(text));
+	CHECK(r == 0 && !strncmp(text, "DENIED 13", 9), "status %d: %.100s", r, text);
+	{
+		const char *const argv[] = {"bulkhead",	  "explain", s.policy, "--var",
+					    s.var,	  "--event", "2",      "--compartment",
+					    "neg-denied", NULL};
+
+		r = explain(argv, text, sizeof(text));
+	}
+	snprintf(wanted, sizeof(wanted), "refused by /srv/cell/secret/** (%s:11:25)\n", s.policy);
+	CHECK(r == 1 && strstr(text, wanted), "status %d: %s", r, text);
+	return 0;
+}
+
 const struct test_case agent_cases[] = {
 	{"agent/run", case_run, CASE_REFUSES},
 	{"agent/run-without-policy", case_run_without, CASE_ALLOWS},
@@ -476,6 +557,8 @@ const struct test_case agent_cases[] = {
 	{"agent/older-process", case_older_process, CASE_REFUSES},
 	{"agent/older-threads", case_older_threads, CASE_REFUSES},
 	{"agent/agent-dies", case_agent_dies, CASE_REFUSES},
+	{"agent/explain", case_explain, CASE_REFUSES},
+	{"agent/explain-named", case_explain_named, CASE_REFUSES},
 	{"agent/held-descriptor", case_held_descriptor, CASE_ALLOWS},
 	{"agent/stuck", case_stuck, CASE_ALLOWS},
 	{"agent/caller", case_caller, CASE_ALLOWS},
