@@ -6,7 +6,7 @@ import os
 import socket
 
 from harness import (DENIED, OPEN, SECRET, TOP, UNITS, attach, case, compartments, daemon_reload, expect,
-                     expect_equal, must, read, run, wait_for, write, write_policy)
+                     expect_equal, expect_text, must, read, run, wait_for, write, write_policy)
 
 PATH = "/run/sd-template.sock"
 RESULT = f"{TOP}/work/template.first"
@@ -97,6 +97,11 @@ def template_instances():
         late.close()
         wait_for("the end of a compartment whose instance ended",
                  lambda: len(compartments(name="template")) == 2)
+
+        one = compartments(name="template")[0]
+        expect_text("detach of one instance", must("bulkhead", "detach", str(one["id"])).out,
+                    r"sd-template@\.service: stays bound")
+        expect_equal("compartments", len(compartments(name="template")), 1)
 
         must("bulkhead", "detach", "--unit", "sd-template@.service")
         expect_equal("compartments after detach", compartments(name="template"), [])

@@ -5,7 +5,7 @@ import signal
 
 from harness import (DENIED, DROPIN, OPEN, SECRET, attach, case, compartment, compartments, confined, dropin, event,
                      expect, expect_equal, expect_text, line_of, main_pid, mark, must, provider, read,
-                     refused, unit_is, wait_for, write, write_policy)
+                     refused, status, unit_is, wait_for, write, write_policy)
 
 EACCES = 13
 
@@ -129,6 +129,20 @@ def detach_frees():
         must("systemctl", "restart", p.unit)
         p.wait()
         expect_equal("first open of the next start", p.firsts()[-1][1], 0)
+        p.is_free()
+
+
+@case("policy")
+def detach_by_name():
+    """status lists what is bound; detach by the policy's name releases the unit's next starts, too."""
+    with confined("named") as p:
+        expect_text("status", must("bulkhead", "status").out, rf"{p.unit} starts inside: /etc/bulkhead/named\.yaml")
+        out = must("bulkhead", "detach", "named").out
+        expect_text("detach", out, f"{p.unit}: starts from now on are not confined")
+        expect(not os.path.exists(DROPIN % p.unit), "the drop-in is still there")
+        expect_equal("bindings", status()["bindings"], [])
+        must("systemctl", "restart", p.unit)
+        p.wait()
         p.is_free()
 
 

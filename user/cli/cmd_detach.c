@@ -2,6 +2,15 @@
 #include <errno.h>
 #include "cli.h"
 
+static void show_units(const json_t *reply, const char *key, const char *says)
+{
+	const json_t *unit;
+	size_t i;
+
+	json_array_foreach (json_object_get(reply, key), i, unit)
+		printf("%s: %s\n", json_string_value(unit) ?: "", says);
+}
+
 int cmd_detach(const struct arguments *arguments, struct error *error)
 {
 	const char *target = arguments->nwords ? arguments->words[0] : NULL;
@@ -21,7 +30,8 @@ int cmd_detach(const struct arguments *arguments, struct error *error)
 	compartments = json_object_get(reply, "compartments");
 	if (json_array_size(compartments))
 		show_compartments(compartments);
-	if (json_is_true(json_object_get(reply, "unbound")))
-		printf("%s: starts from now on are not confined\n", arguments->unit);
+	show_units(reply, "unbound", "starts from now on are not confined");
+	show_units(reply, "still_bound",
+		   "stays bound, and its next starts are confined: detach --unit releases them");
 	return 0;
 }

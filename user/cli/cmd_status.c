@@ -26,8 +26,19 @@ static int read_tables(json_t **ret, struct error *error)
 		json_array_append_new(array, status_record(kern, c));
 		compartment_free(c);
 	}
-	*ret = json_pack("{s:o, s:n}", "compartments", TAKE_PTR(array), "agent");
+	*ret = json_pack("{s:o, s:o*, s:n}", "compartments", TAKE_PTR(array), "bindings",
+			 unit_bindings(), "agent");
 	return *ret ? 0 : error_set(error, ENOMEM, "out of memory");
+}
+
+/* Units whose starts are admitted, running or not: what `detach --unit` releases. */
+static void show_bindings(const json_t *bindings)
+{
+	const json_t *b;
+	size_t i;
+
+	json_array_foreach (bindings, i, b)
+		printf("%s starts inside: %s\n", text_of(b, "unit"), text_of(b, "policy"));
 }
 
 static void show(const json_t *reply)
@@ -40,6 +51,7 @@ static void show(const json_t *reply)
 		show_compartments(compartments);
 	else
 		puts("nothing is attached");
+	show_bindings(json_object_get(reply, "bindings"));
 	if (!json_is_object(agent))
 		puts("no agent is running: what is attached stays enforced, nothing can be "
 		     "attached");

@@ -123,7 +123,7 @@ int cgroup_kill(const char *path, unsigned int deadline_ms, struct error *error)
 int cgroup_pids(const char *path, pid_t **ret, size_t *ret_n);
 int cgroup_of_pid(pid_t pid, char **ret_path);
 
-/* --- unit.c: systemd over sd-bus --- */
+/* --- unit.c: systemd over sd-bus; binding.c --- */
 int unit_cgroups(const char *unit, char ***ret_cgroups, char ***ret_names, struct error *error);
 /* All of it or nothing: a unit that was bound is bound to what it was when this fails. *ret_before
  * (malloc'ed, or NULL) is for unit_bind_undo, which brings that back later. */
@@ -131,6 +131,8 @@ int unit_bind(const char *unit, const char *policy, const char *const *vars, cha
 	      struct error *error);
 void unit_bind_undo(const char *unit, const char *before);
 int unit_unbind(const char *unit, struct error *error);
+/* Whose binding takes this unit's starts: its own name or its template's (malloc'ed); -ENOENT. */
+int unit_bound_as(const char *unit, char **ret);
 /* What unit_bind recorded for this unit, or for its template; -ENOENT. */
 int unit_binding(const char *unit, char **ret_policy, char ***ret_vars, struct error *error);
 /* Moves pid and all its descendants into a scope of their own. Refused, before anything moves, when

@@ -10,4 +10,7 @@
  * "tally": {"refused", "reported", "quiet", "lost", "unsure"}}; NULL when out of memory. */
 json_t *status_record(struct kern *kern, const struct compartment *c);
 
+/* Every binding of a unit that is recorded (unit.c): [{"unit", "policy"}]; NULL when memory is short. */
+json_t *unit_bindings(void);
+
 #endif

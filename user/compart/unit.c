@@ -3,13 +3,11 @@
 #include "unit.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#define BINDING_DIR "/var/lib/bulkhead/units"
 #define DROPIN "/etc/systemd/system/%s.d/50-bulkhead.conf"
 /* An instance of a template that nobody started: to ask what its drop-ins say. */
 #define PROBE_INSTANCE "bulkhead-probe"
@@ -108,7 +106,7 @@ static int find_unit(sd_bus *bus, const char *method, const char *unit, char **r
 	return *ret ? 0 : error_set(error, ENOMEM, "out of memory");
 }
 
-static int check_name(const char *unit, char ret[UNIT_NAME_SIZE], struct error *error)
+int unit_check_name(const char *unit, char ret[UNIT_NAME_SIZE], struct error *error)
 {
 	return unit_name_normalise(unit, ret)
 		       ? error_set(error, EINVAL,
@@ -200,7 +198,7 @@ int unit_cgroups(const char *unit, char ***ret_cgroups, char ***ret_names, struc
 	struct found found = {};
 	char name[UNIT_NAME_SIZE];
 	size_t n = 0;
-	int r = check_name(unit, name, error);
+	int r = unit_check_name(unit, name, error);
 
 	if (!r)
 		r = unit_bus_open(&bus, error);
@@ -220,95 +218,8 @@ int unit_cgroups(const char *unit, char ***ret_cgroups, char ***ret_names, struc
 	return 0;
 }
 
-/* --- bindings: what the agent looks up when a unit starts --- */
-
-static int binding_path(const char *unit, char ret[PATH_MAX])
-{
-	return snprintf(ret, PATH_MAX, BINDING_DIR "/%s.json", unit) < PATH_MAX ? 0 : -ENAMETOOLONG;
-}
-
-static int binding_write(const char *unit, const char *policy, const char *const *vars,
-			 struct error *error)
-{
-	json_t *list = json_array(), *o = NULL;
-	_cleanup_free_ char *text = NULL;
-	char path[PATH_MAX];
-	int r = 0;
-
-	for (; vars && *vars && !r; vars++)
-		r = json_array_append_new(list, json_string(*vars));
-	o = json_pack("{s:s, s:o}", "policy", policy, "vars", list);
-	if (o && !r)
-		text = json_dumps(o, JSON_INDENT(2));
-	json_decref(o);
-	if (!text || binding_path(unit, path))
-		return error_set(error, EINVAL, "%s: its binding cannot be written as JSON", unit);
-	r = record_fits(text, path, error);
-	if (r)
-		return r;
-	r = text_replace(path, text, 0600);
-	return r ? error_set(error, -r, "%s: %s", path, strerror(-r)) : 0;
-}
-
-static int take_binding(const json_t *o, char **ret_policy, char ***ret_vars)
-{
-	const char *policy = json_string_value(json_object_get(o, "policy"));
-	const json_t *list = json_object_get(o, "vars");
-	_cleanup_strings_ char **vars = strings_copy(NULL);
-	size_t n = 0, i;
-	json_t *value;
-
-	if (!policy || !json_is_array(list))
-		return -EINVAL;
-	json_array_foreach (list, i, value) {
-		if (!json_is_string(value))
-			return -EINVAL;
-		if (!vars || strings_push(&vars, &n, json_string_value(value)))
-			return -ENOMEM;
-	}
-	*ret_policy = vars ? strdup(policy) : NULL;
-	if (!*ret_policy)
-		return -ENOMEM;
-	*ret_vars = TAKE_PTR(vars);
-	return 0;
-}
-
-static int binding_read(const char *unit, char **ret_policy, char ***ret_vars, struct error *error)
-{
-	_cleanup_free_ char *text = NULL;
-	char path[PATH_MAX];
-	json_t *o;
-	int r = binding_path(unit, path);
-
-	if (!r)
-		r = text_read(path, BH_MAX_RECORD_BYTES, &text, NULL);
-	if (r)
-		return error_set(error, -r, "%s: %s", path, strerror(-r));
-	o = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-	r = o ? take_binding(o, ret_policy, ret_vars) : -EINVAL;
-	json_decref(o);
-	return r ? error_set(error, -r, "%s: not a unit's binding: bind the unit again", path) : 0;
-}
-
-int unit_binding(const char *unit, char **ret_policy, char ***ret_vars, struct error *error)
-{
-	char name[UNIT_NAME_SIZE], template[UNIT_NAME_SIZE];
-	int r = check_name(unit, name, error);
-
-	if (r)
-		return r;
-	r = binding_read(name, ret_policy, ret_vars, error);
-	if (r == -ENOENT && unit_template_of(name, template) == 0)
-		r = binding_read(template, ret_policy, ret_vars, error);
-	if (r == -ENOENT)
-		return error_set(error, ENOENT,
-				 "%s is bound to no policy: bulkhead attach --unit binds it", name);
-	return r;
-}
-
 /* --- drop-ins --- */
 
-/* The program beside this one; its path stands in a unit file, where some bytes mean more. */
 static int admit_program(char ret[PATH_MAX], struct error *error)
 {
 	static const char plain[] =
@@ -418,7 +329,7 @@ static int resolve_unit(sd_bus *bus, const char *unit, char ret[UNIT_NAME_SIZE],
 			       ? error_set(error, EINVAL,
 					   "%s: an alias of %s, which is no template", unit, id)
 			       : 0;
-	return check_name(id, ret, error);
+	return unit_check_name(id, ret, error);
 }
 
 /* One command of ExecConditionEx: is it ours, with all privileges? */
@@ -522,7 +433,7 @@ int unit_bind(const char *unit, const char *policy, const char *const *vars, cha
 
 	if (!file)
 		return error_set(error, errno, "%s: %m", policy);
-	r = check_name(unit, name, error);
+	r = unit_check_name(unit, name, error);
 	if (!r)
 		r = unit_bus_open(&bus, error);
 	if (!r)
@@ -552,7 +463,7 @@ void unit_bind_undo(const char *unit, const char *before)
 	_cleanup_(sd_bus_unrefp) sd_bus *bus = NULL;
 	char name[UNIT_NAME_SIZE], own[UNIT_NAME_SIZE];
 	struct error error = {0};
-	int r = check_name(unit, name, &error);
+	int r = unit_check_name(unit, name, &error);
 
 	if (!r)
 		r = unit_bus_open(&bus, &error);
@@ -568,7 +479,7 @@ int unit_unbind(const char *unit, struct error *error)
 {
 	_cleanup_(sd_bus_unrefp) sd_bus *bus = NULL;
 	char name[UNIT_NAME_SIZE], own[UNIT_NAME_SIZE];
-	int r = check_name(unit, name, error);
+	int r = unit_check_name(unit, name, error);
 
 	if (!r)
 		r = unit_bus_open(&bus, error);

@@ -192,7 +192,9 @@ int registry_select(struct daemon *d, const json_t *request, struct compartment 
 			ret[n++] = c;
 	}
 	if (!n && !json_is_true(json_object_get(request, "all")))
-		return error_set(error, ENOENT, "no such compartment: see bulkhead status");
+		return error_set(
+			error, ENOENT,
+			"no such compartment: see bulkhead status (a name is the policy's own)");
 	if (target && n > 1)
 		return error_set(error, ENOTUNIQ,
 				 "%zu compartments are called %s: give the id (bulkhead status)", n,

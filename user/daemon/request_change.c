@@ -2,26 +2,42 @@
 /* detach and reload of compartments that exist. */
 #include <errno.h>
 #include <string.h>
+#include "base/cleanup.h"
 #include "request.h"
 
-int request_detach(struct request *request, struct error *error)
+/* Adds `unit` to the reply's list `key`, once. */
+static void tell_unit(struct request *request, const char *key, const char *unit)
+{
+	json_t *list = json_object_get(request->reply, key), *told;
+	size_t i;
+
+	json_array_foreach (list, i, told)
+		if (!strcmp(json_string_value(told) ?: "", unit))
+			return;
+	json_array_append_new(list, json_string(unit));
+}
+
+/* The unit's own binding goes; its template's, which is other instances', too, stays and is told. */
+static int unbind(struct request *request, const char *unit, struct error *error)
+{
+	_cleanup_free_ char *bound = NULL;
+	int r = unit_unbind(unit, error);
+
+	if (r == 0)
+		tell_unit(request, "unbound", unit);
+	else if (r != -ENOENT)
+		return r;
+	if (unit_bound_as(unit, &bound) == 0)
+		tell_unit(request, "still_bound", bound);
+	return 0;
+}
+
+static int detach_found(struct request *request, struct compartment *const *found, size_t n,
+			struct error *error)
 {
 	struct daemon *d = request->daemon;
-	struct compartment *found[BH_MAX_COMPARTMENTS];
-	const char *unit = request_text(request, "unit");
-	size_t n = 0;
-	int r;
+	int r = 0;
 
-	/* First the binding: else a restart between the two would begin inside again. */
-	if (unit) {
-		r = unit_unbind(unit, error);
-		if (r < 0 && r != -ENOENT)
-			return r;
-		json_object_set_new(request->reply, "unbound", json_boolean(r == 0));
-	}
-	r = registry_select(d, request->body, found, &n, error);
-	if (r == -ENOENT && json_is_true(json_object_get(request->reply, "unbound")))
-		return 0;
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		__u32 id = found[i]->id;
 
@@ -32,6 +48,29 @@ int request_detach(struct request *request, struct error *error)
 		registry_drop(d, id);
 	}
 	return r < 0 ? r : 0;
+}
+
+/* First the binding: else a restart between the two would begin inside again. */
+int request_detach(struct request *request, struct error *error)
+{
+	struct compartment *found[BH_MAX_COMPARTMENTS];
+	const char *unit = request_text(request, "unit");
+	size_t n = 0;
+	int r = 0;
+
+	json_object_set_new(request->reply, "unbound", json_array());
+	json_object_set_new(request->reply, "still_bound", json_array());
+	if (unit)
+		r = unbind(request, unit, error);
+	if (r)
+		return r;
+	r = registry_select(request->daemon, request->body, found, &n, error);
+	if (r == -ENOENT && json_array_size(json_object_get(request->reply, "unbound")))
+		return 0;
+	for (size_t i = 0; !unit && r == 0 && i < n; i++)
+		if (found[i]->unit && *found[i]->unit)
+			r = unbind(request, found[i]->unit, error);
+	return r ? r : detach_found(request, found, n, error);
 }
 
 int request_reload(struct request *request, struct error *error)

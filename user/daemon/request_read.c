@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/cleanup.h"
 #include "compart/doctor.h"
+#include "compart/status.h"
 #include "request.h"
 
 /* Between two canaries on behalf of readers: each takes the lock and some tens of milliseconds. */
@@ -19,6 +20,7 @@ int request_status(struct request *request, struct error *error _unused_)
 	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++)
 		if (d->entries[id].record && kern_compartment_get(d->kern, id, &entry) == 0)
 			request_show(request, d->entries[id].record);
+	json_object_set_new(request->reply, "bindings", unit_bindings());
 	json_object_set_new(request->reply, "agent",
 			    json_pack("{s:i, s:I, s:I}", "pid", getpid(), "unwritten",
 				      (json_int_t)sink_failed(d->sink), "malformed",
