@@ -44,6 +44,16 @@
 #define BH_MAX_POLICY_BYTES (1u << 20)
 /* Rules of one policy, includes counted. At the bound: it does not load. */
 #define BH_MAX_RULES 4096
+/* Bytes of a glob as it is written: four (\xNN) for each of the longest path. At the bound: the
+ * policy does not load. */
+#define BH_MAX_GLOB 16384
+/* Globs that one glob's {a,b} stand for, and how deep braces nest: a page of names, and what a
+ * person can still read. At the bound: the policy does not load. */
+#define BH_MAX_BRANCHES 1024
+#define BH_MAX_BRACE_DEPTH 8
+/* Different [...] of one policy: each can split the classes of bytes, and is compared with each. At
+ * the bound: the policy does not load. */
+#define BH_MAX_SETS 1024
 /* Policy files one policy may be made of, and how deep they include each other. At the bound: it
  * does not load. */
 #define BH_MAX_INCLUDES 64

@@ -60,7 +60,16 @@ static void test_glob_check(void **state)
 		{"/a*b*/c", 0, 0, NULL},
 		{"@name", 0, 0, NULL},
 		{"@/tmp/.X11-unix/X*", 0, 0, NULL},
-		{"/a]b}", 0, 0, NULL},
+		{"/a,b", 0, 0, NULL},
+		{"/a?[b-d]{e,f/**}", 0, 0, NULL},
+		{"/[]a]/[!]]/[^-a]/[a-]/[\\]]/[[*?{,]", 0, 0, NULL},
+		{"/{,a}", 0, 0, NULL},
+		{"{/a,/b}/c", 0, 0, NULL},
+		{"/a{/**,}/b", 0, 0, NULL},
+		{"/\\*\\?\\[\\]\\{\\}\\,\\!\\^\\-\\$\\\\\\ \\xfF", 0, 0, NULL},
+		{"/\\*\\*.c", 0, 0, NULL},
+		{"/a\\**", 0, 0, NULL},
+		{"@a{?,[b]}*", 0, 0, NULL},
 		{"", -EINVAL, 0, "not absolute"},
 		{"a/b", -EINVAL, 0, "not absolute"},
 		{"**/.env", -EINVAL, 0, "/**/name"},
@@ -75,10 +84,29 @@ static void test_glob_check(void **state)
 		{"/a/b**", -EINVAL, 3, "whole component"},
 		{"/**.so", -EINVAL, 1, "whole component"},
 		{"/***", -EINVAL, 1, "whole component"},
-		{"/a/b?c", -EINVAL, 4, "?"},
-		{"/a/[bc]", -EINVAL, 3, "[...]"},
-		{"/a/{b,c}", -EINVAL, 3, "{a,b}"},
-		{"/a\\*", -EINVAL, 2, "backslash"},
+		{"/a/\\.", -EINVAL, 3, "a backslash stands before"},
+		{"/a/\\x2e", -EINVAL, 3, "never stand"},
+		{"/a/b\\", -EINVAL, 4, "a backslash stands before"},
+		{"/a/\\x", -EINVAL, 3, "hexadecimal"},
+		{"/a/\\xa", -EINVAL, 3, "hexadecimal"},
+		{"/a/[bc", -EINVAL, 3, "[ without ]"},
+		{"/a/[b\\]c", -EINVAL, 3, "[ without ]"},
+		{"/a/[^]", -EINVAL, 3, "[ without ]"},
+		{"/a/[b/]", -EINVAL, 5, "never matches /"},
+		{"/a/[b-/]", -EINVAL, 6, "never matches /"},
+		{"/a/[xb-a]", -EINVAL, 5, "reversed"},
+		{"/a/[!\\x01-\\xff]", -EINVAL, 3, "no byte"},
+		{"/a/{b,{c,d}", -EINVAL, 3, "{ without }"},
+		{"/a/{b,c}}", -EINVAL, 8, "} without {"},
+		{"/a/{b}", -EINVAL, 3, "alternatives"},
+		{"/a/{}", -EINVAL, 3, "alternatives"},
+		{"/a/{*,b}*", -EINVAL, 4, "meets"},
+		{"/a/*{*,b}", -EINVAL, 3, "meets"},
+		{"/a/{b,.}", -EINVAL, 6, "never stand"},
+		{"/a/{b,}", -EINVAL, 7, "empty component"},
+		{"/{a/,b}/c", -EINVAL, 7, "empty component"},
+		{"{/a,@b}", -EINVAL, 4, "not absolute"},
+		{"@{a*,b}*", -EINVAL, 3, "for paths"},
 	};
 	size_t i, offset;
 	const char *reason;
@@ -146,6 +174,60 @@ static void test_meaning(void **state)
 		{"/a\n*", "/a\nb", 1},
 		{"/\xff*", "/\xff\x80", 1},
 		{"/*", "/\x80\n\x01", 1},
+		{"/a?", "/ab", 1},
+		{"/a?", "/a", 0},
+		{"/a?", "/a/", 0},
+		{"/a?b", "/a/b", 0},
+		{"/?", "/\xff", 1},
+		{"/??", "/\xc3\xa9", 1},
+		{"/a[bc]", "/ac", 1},
+		{"/a[bc]", "/ad", 0},
+		{"/a[b-d]", "/ac", 1},
+		{"/a[!b-d]", "/ac", 0},
+		{"/a[^b-d]", "/ae", 1},
+		{"/a[!b]c", "/a/c", 0},
+		{"/a[+-9]c", "/a/c", 0},
+		{"/a[+-9]c", "/a.c", 1},
+		{"/[]-a]", "/]", 1},
+		{"/[]-a]", "/^", 1},
+		{"/[!]a]", "/]", 0},
+		{"/[a-]", "/-", 1},
+		{"/[-a]", "/-", 1},
+		{"/[\\x80-\\xff]", "/\x90", 1},
+		{"/[\\x80-\\xff]", "/a", 0},
+		{"/[{,}*?]", "/,", 1},
+		{"/[[]", "/[", 1},
+		{"/[a\\-z]", "/b", 0},
+		{"/[a\\-z]", "/-", 1},
+		{"/{a,b}/c", "/b/c", 1},
+		{"/{a,b}/c", "/c/c", 0},
+		{"/{a,b}/c", "/{a,b}/c", 0},
+		{"/a{,.old}", "/a", 1},
+		{"/a{,.old}", "/a.old", 1},
+		{"/a{/**,}/b", "/a/b", 1},
+		{"/a{/**,}/b", "/a/x/y/b", 1},
+		{"/{a/b,c{d,e/*}}/f", "/a/b/f", 1},
+		{"/{a/b,c{d,e/*}}/f", "/cd/f", 1},
+		{"/{a/b,c{d,e/*}}/f", "/ce/x/f", 1},
+		{"/{a/b,c{d,e/*}}/f", "/c/f", 0},
+		{"/{a/b,c{d,e/*}}/f", "/ce/f", 0},
+		{"/a/{**,b}", "/a", 1},
+		{"/{[,],\\,}x", "/,x", 1},
+		{"/{[}],a}x", "/}x", 1},
+		{"{/a,/b}/*", "/b/c", 1},
+		{"/{,a}", "/", 1},
+		{"/{,a}", "/a", 1},
+		{"/{a,b}{a,b}", "/ba", 1},
+		{"/{a,b}{a,b}", "/b", 0},
+		{"/a\\*", "/a*", 1},
+		{"/a\\*", "/ab", 0},
+		{"/\\*\\*", "/**", 1},
+		{"/\\*\\*", "/a/b", 0},
+		{"/\\x61\\x2A", "/a*", 1},
+		{"/\\xff?", "/\xff.", 1},
+		{"/a\\ b\\\\", "/a b\\", 1},
+		{"@n?[0-9]{a,b}*", "@nx7bcd", 1},
+		{"@n?[0-9]{a,b}*", "@n/7b", 0},
 	};
 	size_t i;
 
@@ -537,14 +619,14 @@ static void test_bound(void **state)
 /* A bad glob is refused with its place. */
 static void test_bad_rule(void **state)
 {
-	struct rule bad = rule(RULE_ALLOW, R, "/a/[b]");
+	struct rule bad = rule(RULE_ALLOW, R, "/a/[b");
 	struct automaton automaton;
 	struct error error = {0};
 
 	(void)state;
 	bad.place = (struct place){"x.yaml", 3, 9};
 	assert_int_equal(automaton_compile(&bad, 1, NULL, 0, &automaton, &error), -EINVAL);
-	assert_non_null(strstr(error.text, "x.yaml:3:9: /a/[b]"));
+	assert_non_null(strstr(error.text, "x.yaml:3:9: /a/[b at byte 4: [ without ]"));
 }
 
 /* Hundreds of rules under thirty mounts compile while a person waits for a prompt. */

@@ -264,8 +264,12 @@ static int compile(const struct rule *rules, size_t nrules, const struct mount_v
 	_cleanup_(dfa_done) struct dfa dfa = {0};
 	int r;
 
-	if (!start_state || nfa_init(&nfa, rules, nrules) < 0 ||
-	    collect_views(&nfa, mounts, nmounts, &views) < 0)
+	if (!start_state)
+		return -ENOMEM;
+	r = nfa_init(&nfa, rules, nrules);
+	if (r < 0)
+		return r;
+	if (collect_views(&nfa, mounts, nmounts, &views) < 0)
 		return -ENOMEM;
 	r = dfa_build(&dfa, &nfa, views.sets, views.nstarts + 1, start_state);
 	if (r < 0)
@@ -291,9 +295,9 @@ static int check_rules(const struct rule *rules, size_t nrules, struct error *er
 
 	for (i = 0; i < nrules; i++) {
 		if (glob_check(rules[i].glob, &offset, &reason) < 0)
-			return error_set(error, EINVAL, "%s:%u:%u: %s: %s", place_file(&rules[i]),
-					 rules[i].place.line, rules[i].place.column, rules[i].glob,
-					 reason);
+			return error_set(error, EINVAL, "%s:%u:%u: %.200s at byte %zu: %s",
+					 place_file(&rules[i]), rules[i].place.line,
+					 rules[i].place.column, rules[i].glob, offset + 1, reason);
 	}
 	return 0;
 }

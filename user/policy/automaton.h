@@ -27,7 +27,7 @@ struct place {
 struct rule {
 	enum rule_effect effect;
 	__u32 perms; /* BH_PERM_* */
-	char *glob;  /* absolute path, or "@name" for an abstract unix socket */
+	char *glob;  /* as written: an absolute path, or "@name" for an abstract unix socket */
 	struct place place;
 };
 

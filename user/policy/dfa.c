@@ -106,21 +106,55 @@ static int intern(struct dfa *dfa, struct nfa *nfa, struct sets *sets, const str
 	return 0;
 }
 
-/* Bytes no symbol names behave alike and share a class. */
-static void fill_classes(struct dfa *dfa, const struct nfa *nfa)
+/* Parts the bytes of each class that are in the set from those that are not. */
+static void split_classes(struct dfa *dfa, const struct byte_set *set)
 {
-	int byte, other = -1;
+	unsigned int inside[256] = {0}, outside[256] = {0}, byte;
+	__u8 fresh[256];
+	size_t class, nclasses = dfa->nclasses;
 
 	for (byte = 0; byte < 256; byte++) {
-		if (!nfa->literal[byte] && other >= 0) {
-			dfa->classes[byte] = (__u8)other;
-			continue;
-		}
-		if (!nfa->literal[byte])
-			other = (int)dfa->nclasses;
-		dfa->byte_of[dfa->nclasses] = (__u8)byte;
-		dfa->classes[byte] = (__u8)dfa->nclasses++;
+		if (byte_set_has(set, byte))
+			inside[dfa->classes[byte]]++;
+		else
+			outside[dfa->classes[byte]]++;
 	}
+	for (class = 0; class < nclasses; class ++)
+		fresh[class] = (__u8)(inside[class] && outside[class] ? dfa->nclasses++ : class);
+	for (byte = 0; byte < 256; byte++) {
+		if (byte_set_has(set, byte))
+			dfa->classes[byte] = fresh[dfa->classes[byte]];
+	}
+}
+
+/* Bytes that no symbol tells apart share a class. */
+static int fill_classes(struct dfa *dfa, const struct nfa *nfa)
+{
+	unsigned int byte;
+	size_t i, class;
+
+	dfa->nclasses = 1;
+	for (byte = 0; byte < 256; byte++) {
+		struct byte_set one = {0};
+
+		byte_set_add(&one, byte);
+		if (byte_set_has(&nfa->literal, byte))
+			split_classes(dfa, &one);
+	}
+	for (i = 0; i < nfa->nsets; i++)
+		split_classes(dfa, &nfa->sets[i]);
+	for (byte = 256; byte--;)
+		dfa->byte_of[dfa->classes[byte]] = (__u8)byte;
+	dfa->class_sets = calloc(nfa->nsets + 1, sizeof(*dfa->class_sets));
+	if (!dfa->class_sets)
+		return -ENOMEM;
+	for (i = 0; i < nfa->nsets; i++) {
+		for (class = 0; class < dfa->nclasses; class ++) {
+			if (byte_set_has(&nfa->sets[i], dfa->byte_of[class]))
+				byte_set_add(&dfa->class_sets[i], class);
+		}
+	}
+	return 0;
 }
 
 static int add_edge(struct dfa *dfa, __u32 tail, size_t label, __u32 head)
@@ -135,31 +169,70 @@ static int add_edge(struct dfa *dfa, __u32 tail, size_t label, __u32 head)
 	return 0;
 }
 
-/* Marks the classes that lead elsewhere than a byte named by no rule would. */
-static void mark_named(const struct dfa *dfa, const struct nfa *nfa, const struct nodes *from,
-		       __u8 *named)
+/* The children of a state's nodes one by one; 0 at the end. */
+struct children {
+	const struct nfa *nfa;
+	const struct nodes *nodes;
+	size_t i;
+	__u32 next;
+};
+
+static __u32 next_child(struct children *children)
 {
+	const struct nfa_node *nodes = children->nfa->nodes;
+	__u32 child;
+
+	while (!children->next && children->i < children->nodes->n)
+		children->next = nodes[children->nodes->items[children->i++]].child;
+	child = children->next;
+	children->next = child ? nodes[child].sibling : 0;
+	return child;
+}
+
+static size_t first_unnamed(const struct dfa *dfa, const struct byte_set *named)
+{
+	size_t class = 0;
+
+	while (class < dfa->nclasses && byte_set_has(named, class))
+		class ++;
+	return class;
+}
+
+/* The classes that lead elsewhere than the class *ret_usual does; that is nclasses if all do. */
+static void mark_named(const struct dfa *dfa, const struct nfa *nfa, const struct nodes *from,
+		       struct byte_set *named, size_t *ret_usual)
+{
+	struct children literals = {nfa, from, 0, 0}, sets = literals;
 	__u32 child;
 	size_t i;
 
-	memset(named, 0, 256);
-	named[dfa->classes['/']] = 1;
-	for (i = 0; i < from->n; i++) {
-		child = nfa->nodes[from->items[i]].child;
-		for (; child; child = nfa->nodes[child].sibling) {
-			if (nfa->nodes[child].symbol < 256)
-				named[dfa->classes[nfa->nodes[child].symbol]] = 1;
-		}
+	*named = (struct byte_set){0};
+	byte_set_add(named, dfa->classes['/']);
+	while ((child = next_child(&literals))) {
+		if (nfa->nodes[child].symbol < 256)
+			byte_set_add(named, dfa->classes[nfa->nodes[child].symbol]);
+	}
+	*ret_usual = first_unnamed(dfa, named);
+	while (*ret_usual < dfa->nclasses && (child = next_child(&sets))) {
+		struct byte_set differ;
+
+		if (nfa->nodes[child].symbol < NFA_SET)
+			continue;
+		differ = dfa->class_sets[nfa->nodes[child].symbol - NFA_SET];
+		if (byte_set_has(&differ, *ret_usual))
+			byte_set_invert(&differ);
+		for (i = 0; i < BYTE_SET_WORDS; i++)
+			named->words[i] |= differ.words[i];
 	}
 }
 
 static int add_edges(struct dfa *dfa, struct nfa *nfa, struct sets *sets, __u32 state,
 		     struct nodes *from, struct nodes *to)
 {
-	__u32 head = 0, usual = 0;
-	int r, has_usual = 0;
-	__u8 named[256];
-	size_t label, i;
+	__u32 head = 0, usual_head = 0;
+	struct byte_set named;
+	size_t label, usual, i;
+	int r;
 
 	/* A copy: the pool moves as sets are added. */
 	from->n = 0;
@@ -167,20 +240,19 @@ static int add_edges(struct dfa *dfa, struct nfa *nfa, struct sets *sets, __u32 
 		if (nodes_push(from, sets->pool[i]) < 0)
 			return -ENOMEM;
 	}
-	mark_named(dfa, nfa, from, named);
+	mark_named(dfa, nfa, from, &named, &usual);
+	/* The usual class is the first that is not named. */
 	for (label = 0; label < dfa->nclasses; label++) {
-		if (named[label] || !has_usual) {
+		if (label == usual || byte_set_has(&named, label)) {
 			r = nfa_step(nfa, from, dfa->byte_of[label], to);
 			if (r == 0)
 				r = intern(dfa, nfa, sets, to, &head);
 			if (r < 0)
 				return r;
-			if (!named[label]) {
-				usual = head;
-				has_usual = 1;
-			}
+			if (label == usual)
+				usual_head = head;
 		}
-		r = add_edge(dfa, state, label, named[label] ? head : usual);
+		r = add_edge(dfa, state, label, byte_set_has(&named, label) ? head : usual_head);
 		if (r < 0)
 			return r;
 	}
@@ -198,8 +270,7 @@ int dfa_build(struct dfa *dfa, struct nfa *nfa, const struct nodes *starts, size
 	int r;
 
 	memset(dfa, 0, sizeof(*dfa));
-	fill_classes(dfa, nfa);
-	if (intern(dfa, nfa, &sets, &none, &state) < 0)
+	if (fill_classes(dfa, nfa) < 0 || intern(dfa, nfa, &sets, &none, &state) < 0)
 		return -ENOMEM;
 	for (i = 0; i < nstarts; i++) {
 		r = intern(dfa, nfa, &sets, &starts[i], &ret_starts[i]);
@@ -218,5 +289,6 @@ void dfa_done(struct dfa *dfa)
 {
 	free(dfa->verdicts);
 	free(dfa->edges);
+	free(dfa->class_sets);
 	memset(dfa, 0, sizeof(*dfa));
 }

@@ -19,8 +19,9 @@ struct dfa {
 	struct dfa_edge *edges;
 	size_t nedges, edges_size;
 	size_t nclasses;
-	__u8 classes[256]; /* byte -> class */
-	__u8 byte_of[256]; /* class -> one byte of it */
+	__u8 classes[256];	     /* byte -> class */
+	__u8 byte_of[256];	     /* class -> one byte of it */
+	struct byte_set *class_sets; /* the classes of nfa.sets */
 };
 
 /*

@@ -1,243 +1,277 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * Globs: which are well formed, and what one of them matches. glob_match shares nothing with the
- * automaton on purpose: each is the other's test.
- */
+/* What globs are made of, and the names among them. */
 #include "glob.h"
 
-#include <errno.h>
 #include <string.h>
 
-struct glob_fault {
-	const char *bytes; /* any of these bytes is the fault */
-	const char *reason;
-};
+#define ESCAPABLE "*?[]{},!^-$\\ "
+/* What has a meaning outside of a set. */
+#define SPECIAL "*?[]{},\\"
+#define WILD "*?[{"
 
-static const struct glob_fault meta_faults[] = {
-	{"?", "? is not in this version: write * or the names"},
-	{"[", "[...] is not in this version: write one glob for each name, or *"},
-	{"{", "{a,b} is not in this version: write one glob for each name"},
-	{"\\", "backslash is not in this version: a name that needs it cannot be written"},
-};
-
-static int refuse(size_t offset, const char *reason, size_t *ret_offset, const char **ret_reason)
+static int hex_digit(char c)
 {
-	if (ret_offset)
-		*ret_offset = offset;
-	if (ret_reason)
-		*ret_reason = reason;
-	return -EINVAL;
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+		return (c | 0x20) - 'a' + 10;
+	return -1;
 }
 
-static int check_meta(const char *glob, size_t *ret_offset, const char **ret_reason)
+static const char *read_hex(const char **at, __u8 *ret)
 {
-	size_t i, at;
+	int high = hex_digit((*at)[2]), low = high < 0 ? -1 : hex_digit((*at)[3]);
+	int byte = 16 * high + low;
 
-	for (i = 0; i < sizeof(meta_faults) / sizeof(*meta_faults); i++) {
-		at = strcspn(glob, meta_faults[i].bytes);
-		if (glob[at])
-			return refuse(at, meta_faults[i].reason, ret_offset, ret_reason);
-	}
-	return 0;
-}
-
-static int is_text(const char *component, size_t length, const char *text)
-{
-	return length == strlen(text) && !memcmp(component, text, length);
-}
-
-static size_t literal_bytes(const char *component, size_t length)
-{
-	size_t i, n = 0;
-
-	for (i = 0; i < length; i++)
-		n += component[i] != '*';
-	return n;
-}
-
-/* Why this component of a path glob is no good, or NULL. */
-static const char *component_fault(const char *component, size_t length)
-{
-	if (length == 0)
-		return "an empty component: write one / and none at the end";
-	if (is_text(component, length, ".") || is_text(component, length, ".."))
-		return ". and .. never stand in a file's path: write the place itself";
-	if (length > 2 && memmem(component, length, "**", 2))
-		return "** is a whole component: write * within a name, or dir/** for what is "
-		       "below";
-	if (literal_bytes(component, length) > BH_MAX_NAME)
-		return "longer than a file name can be (255 bytes)";
+	if (low < 0)
+		return "\\x stands before two hexadecimal digits: write \\xff";
+	if (byte == 0)
+		return "\\x00 is in no name: leave it out";
+	if (byte == '/')
+		return "\\x2f would be a / within a name, and none has one: write /";
+	*ret = (__u8)byte;
+	*at += 4;
 	return NULL;
 }
 
-static int check_path(const char *glob, size_t *ret_offset, const char **ret_reason)
+/* One byte, written as it is or behind a backslash. */
+static const char *read_byte(const char **at, __u8 *ret)
 {
-	const char *component = glob + 1, *reason;
-	size_t length;
+	const char *p = *at;
 
-	if (!strcmp(glob, "/"))
-		return 0;
-	for (;; component += length + 1) {
-		length = strcspn(component, "/");
-		reason = component_fault(component, length);
-		if (reason)
-			return refuse((size_t)(component - glob), reason, ret_offset, ret_reason);
-		if (!component[length])
-			return 0;
+	if (*p != '\\') {
+		*ret = (__u8)*p;
+		*at = p + 1;
+		return NULL;
 	}
+	if (p[1] == 'x')
+		return read_hex(at, ret);
+	if (!p[1] || !strchr(ESCAPABLE, p[1]))
+		return "a backslash stands before * ? [ ] { } , ! ^ - $ space, another backslash "
+		       "or xNN: write \\\\ for the byte";
+	*ret = (__u8)p[1];
+	*at = p + 2;
+	return NULL;
 }
 
-static int check_abstract(const char *glob, size_t *ret_offset, const char **ret_reason)
+static const char *read_member(const char **at, __u8 *ret)
 {
-	const char *deep = strstr(glob, "**");
-
-	if (!glob[1])
-		return refuse(1, "an abstract socket needs a name behind @", ret_offset,
-			      ret_reason);
-	if (deep)
-		return refuse((size_t)(deep - glob), "** is for paths: write * in a socket's name",
-			      ret_offset, ret_reason);
-	return 0;
+	if (**at == '/')
+		return "a set never matches /: leave it out, or write {a,b} for several paths";
+	if (**at == '[' && (*at)[1] && strchr(":.=", (*at)[1]))
+		return "[:class:] is not known: write the range, as in [a-z], or \\[ for the byte";
+	return read_byte(at, ret);
 }
 
-int glob_check(const char *glob, size_t *ret_offset, const char **ret_reason)
+static bool is_range(const char *at)
 {
-	if (glob[0] == '~')
-		return refuse(0, "~ is not expanded: write the home directory's path or a variable",
-			      ret_offset, ret_reason);
-	if (glob[0] != '/' && glob[0] != '@')
-		return refuse(0,
-			      "not absolute: write /dir/name, /**/name for any directory, or @name",
-			      ret_offset, ret_reason);
-	if (strlen(glob) > BH_MAX_PATH)
-		return refuse(BH_MAX_PATH, "longer than a path can be (4095 bytes)", ret_offset,
-			      ret_reason);
-	if (check_meta(glob, ret_offset, ret_reason) < 0)
-		return -EINVAL;
-	if (glob[0] == '@')
-		return check_abstract(glob, ret_offset, ret_reason);
-	return check_path(glob, ret_offset, ret_reason);
+	return at[0] == '-' && at[1] && at[1] != ']';
 }
 
-/* "*" within one name. A later star takes over from an earlier one: only the last needs retrying.
- */
-static int match_name(const char *glob, size_t glob_length, const char *name, size_t length)
+/* A byte or a range of a set. */
+static const char *read_members(const char **at, struct byte_set *set)
 {
-	size_t g = 0, n = 0, retry_g = 0, retry_n = 0;
-	int starred = 0;
+	const char *begin = *at, *reason;
+	__u8 low, high;
+	unsigned int byte;
 
-	while (n < length) {
-		if (g < glob_length && glob[g] == '*') {
-			starred = 1;
-			retry_g = ++g;
-			retry_n = n;
-		} else if (g < glob_length && glob[g] == name[n]) {
-			g++;
-			n++;
-		} else if (starred && name[retry_n] != '/') {
-			g = retry_g;
-			n = ++retry_n;
-		} else {
-			return 0;
+	reason = read_member(at, &low);
+	high = low;
+	if (!reason && is_range(*at)) {
+		(*at)++;
+		reason = read_member(at, &high);
+		if (!reason && is_range(*at))
+			return "a range behind a range: write \\- for the byte";
+	}
+	if (reason)
+		return reason;
+	if (high < low) {
+		*at = begin;
+		return "a reversed range: write the smaller byte first, or \\- for the byte";
+	}
+	for (byte = low; byte <= high; byte++)
+		byte_set_add(set, byte);
+	return NULL;
+}
+
+static const char *read_set(const char **at, struct byte_set *set)
+{
+	const char *begin = *at, *first, *reason;
+	bool negated = begin[1] == '!' || begin[1] == '^';
+
+	memset(set, 0, sizeof(*set));
+	first = *at += 1 + negated;
+	while (**at != ']' || *at == first) {
+		if (!**at) {
+			*at = begin;
+			return "[ without ] (one that comes first is a byte of the set): write \\[ "
+			       "for the byte";
 		}
+		reason = read_members(at, set);
+		if (reason)
+			return reason;
 	}
-	while (g < glob_length && glob[g] == '*')
-		g++;
-	return g == glob_length;
+	(*at)++;
+	if (negated)
+		byte_set_invert(set);
+	byte_set_remove(set, '/');
+	byte_set_remove(set, 0);
+	if (!byte_set_is_empty(set))
+		return NULL;
+	*at = begin;
+	return "a set that no byte is in: write the bytes it should have";
 }
 
-/* Bytes of the component at `at`, which stands on its '/'. */
-static size_t component_length(const char *text, size_t at, size_t length)
+const char *glob_read(const char **at, struct glob_element *ret)
 {
-	const char *slash = memchr(text + at + 1, '/', length - at - 1);
-
-	return slash ? (size_t)(slash - text) - at - 1 : length - at - 1;
+	switch (**at) {
+	case '*':
+		ret->kind = GLOB_STAR;
+		(*at)++;
+		return NULL;
+	case '?':
+		ret->kind = GLOB_SET;
+		ret->set = (struct byte_set){0};
+		byte_set_invert(&ret->set);
+		byte_set_remove(&ret->set, '/');
+		byte_set_remove(&ret->set, 0);
+		(*at)++;
+		return NULL;
+	case '[':
+		ret->kind = GLOB_SET;
+		return read_set(at, &ret->set);
+	default:
+		ret->kind = GLOB_BYTE;
+		return read_byte(at, &ret->byte);
+	}
 }
 
-/* "**" among components, retried as "*" is within a name. Both texts stand on '/' or at their end.
- */
-static int match_components(const char *glob, size_t glob_length, const char *path, size_t length)
-{
-	size_t g = 0, p = 0, retry_g = 0, retry_p = 0;
-	size_t glob_part, part;
-	int starred = 0;
+/* --- braces --- */
 
-	for (;;) {
-		glob_part = g < glob_length ? component_length(glob, g, glob_length) : 0;
-		if (g < glob_length && is_text(glob + g + 1, glob_part, "**")) {
-			starred = 1;
-			g += glob_part + 1;
-			retry_g = g;
-			retry_p = p;
-			if (g == glob_length)
-				return 1;
+size_t glob_element_size(const char *at)
+{
+	struct glob_element element;
+	const char *end = at;
+
+	(void)glob_read(&end, &element);
+	return (size_t)(end - at);
+}
+
+/* The ',' or '}' that ends the alternative at `at`. */
+static const char *alternative_end(const char *at)
+{
+	size_t depth = 0;
+
+	for (; depth || (*at != ',' && *at != '}'); at += glob_element_size(at)) {
+		depth += *at == '{';
+		depth -= *at == '}';
+	}
+	return at;
+}
+
+static const char *braces_end(const char *at)
+{
+	do
+		at = alternative_end(at + 1);
+	while (*at == ',');
+	return at + 1;
+}
+
+struct expansion {
+	glob_branch_fn take;
+	void *context;
+	const char *glob;
+	char text[BH_MAX_GLOB + 1];
+	__u16 from[BH_MAX_GLOB + 1];
+};
+
+/* What follows an alternative: to `end`, and then what follows that. */
+struct rest {
+	const char *at, *end;
+	const struct rest *next;
+};
+
+static int expand(struct expansion *e, size_t length, const char *at, const char *end,
+		  const struct rest *rest);
+
+static int expand_braces(struct expansion *e, size_t length, const char *at, const char *end,
+			 const struct rest *rest)
+{
+	const char *behind = braces_end(at), *stop;
+	const struct rest more = {behind, end, rest};
+	int r = 0;
+
+	for (at++; r == 0 && at < behind; at = stop + 1) {
+		stop = alternative_end(at);
+		r = expand(e, length, at, stop, &more);
+	}
+	return r;
+}
+
+/* Every branch whose first `length` bytes are those of e->text. */
+static int expand(struct expansion *e, size_t length, const char *at, const char *end,
+		  const struct rest *rest)
+{
+	size_t size;
+
+	while (at < end || rest) {
+		if (at == end) {
+			at = rest->at;
+			end = rest->end;
+			rest = rest->next;
 			continue;
 		}
-		if (g == glob_length && p == length)
-			return 1;
-		part = p < length ? component_length(path, p, length) : 0;
-		if (g < glob_length && p < length &&
-		    match_name(glob + g + 1, glob_part, path + p + 1, part)) {
-			g += glob_part + 1;
-			p += part + 1;
-		} else if (starred && retry_p < length) {
-			g = retry_g;
-			retry_p += component_length(path, retry_p, length) + 1;
-			p = retry_p;
-		} else {
-			return 0;
+		if (*at == '{')
+			return expand_braces(e, length, at, end, rest);
+		for (size = glob_element_size(at); size; size--) {
+			e->from[length] = (__u16)(at - e->glob);
+			e->text[length++] = *at++;
 		}
 	}
+	e->from[length] = (__u16)(at - e->glob);
+	e->text[length] = '\0';
+	return e->take(&(struct glob_branch){e->text, e->from}, e->context);
 }
 
-int glob_match(const char *glob, const char *path, size_t length)
+int glob_expand(const char *glob, glob_branch_fn take, void *context)
 {
-	size_t glob_length = strlen(glob);
+	struct expansion e;
 
-	if (glob[0] == '@')
-		return match_name(glob, glob_length, path, length);
-	if (length && path[0] != '/')
-		return 0;
-	/* The root directory: no components, on either side. */
-	if (length == 1)
-		length = 0;
-	return match_components(glob, strcmp(glob, "/") ? glob_length : 0, path, length);
+	e.take = take;
+	e.context = context;
+	e.glob = glob;
+	return expand(&e, 0, glob, glob + strlen(glob), NULL);
 }
 
-/* Is each name that `narrow` (a component that may have stars) matches matched by `wide`? */
-static int covers_name(const char *wide, size_t wide_length, const char *narrow, size_t length)
+/* --- names as globs --- */
+
+size_t glob_head(const char *glob)
 {
-	if (is_text(narrow, length, "**"))
-		return 0;
-	if (is_text(wide, wide_length, "*"))
-		return 1;
-	if (memchr(narrow, '*', length))
-		return wide_length == length && !memcmp(wide, narrow, length);
-	return match_name(wide, wide_length, narrow, length);
+	const char *at = glob;
+
+	while (*at && !strchr(WILD, *at))
+		at += glob_element_size(at);
+	return (size_t)(at - glob);
 }
 
-int glob_covers(const char *wide, const char *narrow)
+void glob_unescape(const char *glob, size_t length, char *ret)
 {
-	size_t wide_length = strlen(wide), length = strlen(narrow), w = 0, n = 0;
-	size_t wide_part, part;
+	const char *end = glob + length;
+	__u8 byte = 0;
 
-	if (!strcmp(wide, narrow))
-		return 1;
-	if (!strchr(narrow, '*'))
-		return glob_match(wide, narrow, length);
-	if (wide[0] == '@' || narrow[0] == '@')
-		return 0;
-	while (w < wide_length) {
-		wide_part = component_length(wide, w, wide_length);
-		if (is_text(wide + w + 1, wide_part, "**"))
-			return w + wide_part + 1 == wide_length;
-		if (n == length)
-			return 0;
-		part = component_length(narrow, n, length);
-		if (!covers_name(wide + w + 1, wide_part, narrow + n + 1, part))
-			return 0;
-		w += wide_part + 1;
-		n += part + 1;
+	while (glob < end) {
+		(void)read_byte(&glob, &byte);
+		*ret++ = (char)byte;
 	}
-	return n == length;
+	*ret = '\0';
+}
+
+void glob_escape(const char *text, char *ret)
+{
+	for (; *text; text++) {
+		if (strchr(SPECIAL, *text))
+			*ret++ = '\\';
+		*ret++ = *text;
+	}
+	*ret = '\0';
 }

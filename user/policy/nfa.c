@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "glob.h"
 #include "grow.h"
 
 void nodes_done(struct nodes *nodes)
@@ -58,7 +59,7 @@ static int child_node(struct nfa *nfa, __u32 parent, __u16 symbol, __u32 *ret_ch
 	if (symbol == NFA_DEEP && new_node(nfa, NFA_LOOP, &loop) < 0)
 		return -ENOMEM;
 	if (symbol < 256)
-		nfa->literal[symbol] = 1;
+		byte_set_add(&nfa->literal, symbol);
 	nfa->nodes[child].sibling = nfa->nodes[parent].child;
 	nfa->nodes[parent].child = child;
 	*ret_child = child;
@@ -70,35 +71,69 @@ static int is_deep(const char *glob)
 	return !strncmp(glob, "/**", 3) && (glob[3] == '/' || glob[3] == '\0');
 }
 
-/* The symbol at *glob, which moves behind it. */
-static __u16 next_symbol(const char **glob)
+/* The symbol of a set: equal ones share theirs. */
+static int set_symbol(struct nfa *nfa, const struct byte_set *set, __u16 *ret_symbol)
 {
-	__u16 symbol = (unsigned char)**glob;
+	size_t i;
+
+	for (i = 0; i < nfa->nsets && memcmp(&nfa->sets[i], set, sizeof(*set)); i++)
+		;
+	if (i == BH_MAX_SETS)
+		return -E2BIG;
+	if (i == nfa->nsets) {
+		if (grow(&nfa->sets, &nfa->sets_size, i + 1) < 0)
+			return -ENOMEM;
+		nfa->sets[nfa->nsets++] = *set;
+	}
+	*ret_symbol = (__u16)(NFA_SET + i);
+	return 0;
+}
+
+/* The symbol at *glob, which moves behind it. */
+static int next_symbol(struct nfa *nfa, const char **glob, __u16 *ret_symbol)
+{
+	struct glob_element element;
 
 	if (is_deep(*glob)) {
 		/* Any number of components twice is any number of components. */
 		while (is_deep(*glob))
 			*glob += 3;
-		return NFA_DEEP;
+		*ret_symbol = NFA_DEEP;
+		return 0;
 	}
-	(*glob)++;
-	return symbol == '*' ? NFA_STAR : symbol;
+	(void)glob_read(glob, &element);
+	if (element.kind == GLOB_SET)
+		return set_symbol(nfa, &element.set, ret_symbol);
+	*ret_symbol = element.kind == GLOB_STAR ? NFA_STAR : element.byte;
+	return 0;
 }
 
-static int add_rule(struct nfa *nfa, const struct rule *rule)
+struct addition {
+	struct nfa *nfa;
+	const struct rule *rule;
+};
+
+static int add_branch(const struct glob_branch *branch, void *context)
 {
+	const struct addition *addition = context;
+	const struct rule *rule = addition->rule;
 	/* The root directory's path has no bytes: see automaton_walk. */
-	const char *glob = strcmp(rule->glob, "/") ? rule->glob : "";
+	const char *glob = strcmp(branch->text, "/") ? branch->text : "";
 	__u32 perms = rule->perms, node = 0;
 	struct nfa_node *end;
+	__u16 symbol;
+	int r;
 
 	if (perms & BH_PERM_WRITE)
 		perms |= BH_PERM_APPEND;
 	while (*glob) {
-		if (child_node(nfa, node, next_symbol(&glob), &node) < 0)
-			return -ENOMEM;
+		r = next_symbol(addition->nfa, &glob, &symbol);
+		if (r == 0)
+			r = child_node(addition->nfa, node, symbol, &node);
+		if (r < 0)
+			return r;
 	}
-	end = &nfa->nodes[node];
+	end = &addition->nfa->nodes[node];
 	end->allow |= rule->effect == RULE_ALLOW ? perms : 0;
 	end->deny |= rule->effect == RULE_DENY ? perms : 0;
 	end->quiet |= rule->effect == RULE_QUIET ? perms : 0;
@@ -107,17 +142,21 @@ static int add_rule(struct nfa *nfa, const struct rule *rule)
 
 int nfa_init(struct nfa *nfa, const struct rule *rules, size_t nrules)
 {
+	struct addition addition = {.nfa = nfa};
 	__u32 root;
 	size_t i;
+	int r;
 
 	memset(nfa, 0, sizeof(*nfa));
 	nfa->nbinds = 1;
-	nfa->literal['/'] = 1;
+	byte_set_add(&nfa->literal, '/');
 	if (new_node(nfa, NFA_ROOT, &root) < 0)
 		return -ENOMEM;
 	for (i = 0; i < nrules; i++) {
-		if (add_rule(nfa, &rules[i]) < 0)
-			return -ENOMEM;
+		addition.rule = &rules[i];
+		r = glob_expand(rules[i].glob, add_branch, &addition);
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }
@@ -130,6 +169,7 @@ void nfa_done(struct nfa *nfa)
 		nodes_done(&nfa->binds[i].at_point);
 	free(nfa->binds);
 	free(nfa->nodes);
+	free(nfa->sets);
 	memset(nfa, 0, sizeof(*nfa));
 }
 
@@ -169,6 +209,13 @@ int nfa_start(struct nfa *nfa, struct nodes *to)
 	return 0;
 }
 
+/* Does the symbol of a child read this byte on the way to it? */
+static bool reads(const struct nfa *nfa, __u16 symbol, __u8 byte)
+{
+	return symbol == byte ||
+	       (symbol >= NFA_SET && byte_set_has(&nfa->sets[symbol - NFA_SET], byte));
+}
+
 /* What one node reaches by a byte, binds aside. */
 static int step_node(struct nfa *nfa, __u32 node, __u8 byte, struct nodes *to)
 {
@@ -181,7 +228,7 @@ static int step_node(struct nfa *nfa, __u32 node, __u8 byte, struct nodes *to)
 	}
 	for (child = nfa->nodes[node].child; child; child = nfa->nodes[child].sibling) {
 		symbol = nfa->nodes[child].symbol;
-		if (symbol == byte && add_closed(nfa, child, to) < 0)
+		if (reads(nfa, symbol, byte) && add_closed(nfa, child, to) < 0)
 			return -ENOMEM;
 		if (symbol == NFA_DEEP && byte == '/' && add_closed(nfa, child + 1, to) < 0)
 			return -ENOMEM;

@@ -8,6 +8,7 @@
 #define POLICY_NFA_H
 
 #include "automaton.h"
+#include "byteset.h"
 
 /* A node by the symbol that leads to it: a byte, or one of these. */
 enum nfa_symbol {
@@ -15,6 +16,7 @@ enum nfa_symbol {
 	NFA_DEEP,	/* "/" "**", read to its end or skipped */
 	NFA_LOOP, /* inside a "/" "**": stays on any byte; its number is one above its NFA_DEEP */
 	NFA_ROOT, /* before the first byte */
+	NFA_SET,  /* "?" or [...]: this and above, a number in nfa.sets */
 };
 
 /* Growing list of node numbers; a state of the deterministic automaton when sorted. */
@@ -46,11 +48,14 @@ struct nfa {
 	size_t nnodes, nodes_size;
 	struct nfa_bind *binds; /* [0] is unused */
 	size_t nbinds, binds_size;
+	struct byte_set *sets;
+	size_t nsets, sets_size;
+	struct byte_set literal; /* bytes that some symbol names */
 	__u32 stamp;
-	__u8 literal[256]; /* bytes that some symbol names */
 };
 
-/* Every function: 0 or -ENOMEM. */
+/* Every function: 0 or -ENOMEM; nfa_init also -E2BIG past BH_MAX_SETS. The caller calls nfa_done in
+ * every case. */
 int nfa_init(struct nfa *nfa, const struct rule *rules, size_t nrules);
 void nfa_done(struct nfa *nfa);
 

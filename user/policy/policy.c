@@ -73,7 +73,6 @@ int policy_resolve(const struct policy_resolve_options *options, const char *pat
 	const struct resolver resolver = {
 		.root = fd,
 		.owner = 0,
-		.literal = true,
 		.keep_last = options->keep_last,
 		.on_link = options->on_link,
 		.data = options->data,
@@ -81,5 +80,5 @@ int policy_resolve(const struct policy_resolve_options *options, const char *pat
 
 	if (fd < 0)
 		return error_set(error, errno, "%s: %s", root, strerror(errno));
-	return resolve_glob(&resolver, path, ret_path, error);
+	return resolve_path(&resolver, path, ret_path, error);
 }

@@ -10,8 +10,9 @@
 #include <sys/stat.h>
 #include <bulkhead/limits.h>
 #include "base/cleanup.h"
+#include "glob.h"
 
-/* Links at their longest in front of a glob at its longest. */
+/* Links at their longest in front of a path at its longest. */
 #define ROOM (2 * PATH_MAX + 2)
 
 struct walk {
@@ -57,10 +58,6 @@ static int substitute(struct walk *walk, const char *target)
 		return error_set(walk->error, EINVAL,
 				 "more than %d symbolic links: write the place they lead to",
 				 BH_MAX_SYMLINKS);
-	if (!walk->resolver->literal && strpbrk(target, "*?[{\\"))
-		return error_set(walk->error, EINVAL,
-				 "%s is a symbolic link to %s, which no glob can name", walk->done,
-				 target);
 	if (target[0] == '/')
 		walk->done[0] = '\0';
 	else
@@ -147,8 +144,6 @@ static int step(struct walk *walk)
 	size_t length = 1 + strcspn(walk->todo + 1, "/");
 	int r;
 
-	if (!walk->resolver->literal && memchr(walk->todo, '*', length))
-		return keep_rest(walk);
 	if (!walk->resolver->guarded && !strcmp(walk->done, "/proc"))
 		return keep_rest(walk);
 	if (drop_dots(walk, length))
@@ -157,8 +152,9 @@ static int step(struct walk *walk)
 	return r < 0 ? r : look(walk);
 }
 
-int resolve_glob(const struct resolver *resolver, const char *glob, char **ret_glob,
-		 struct error *error)
+/* Follows the links of a path; *ret_links: how many. */
+static int resolve(const struct resolver *resolver, const char *path, char **ret_path,
+		   unsigned int *ret_links, struct error *error)
 {
 	_cleanup_free_ struct walk *walk = calloc(1, sizeof(*walk));
 	char *result;
@@ -168,9 +164,9 @@ int resolve_glob(const struct resolver *resolver, const char *glob, char **ret_g
 		return error_set(error, ENOMEM, "no memory to follow links");
 	walk->resolver = resolver;
 	walk->error = error;
-	if (strlen(glob) >= sizeof(walk->todo))
+	if (strlen(path) >= sizeof(walk->todo))
 		return too_long(walk);
-	strcpy(glob[0] == '/' ? walk->todo : walk->done, glob);
+	strcpy(path[0] == '/' ? walk->todo : walk->done, path);
 	while (r == 0 && walk->todo[0])
 		r = step(walk);
 	if (r < 0)
@@ -178,15 +174,62 @@ int resolve_glob(const struct resolver *resolver, const char *glob, char **ret_g
 	result = strdup(walk->done[0] ? walk->done : "/");
 	if (!result)
 		return error_set(error, ENOMEM, "no memory to follow links");
-	*ret_glob = result;
+	*ret_path = result;
+	*ret_links = walk->links;
+	return 0;
+}
+
+int resolve_path(const struct resolver *resolver, const char *path, char **ret_path,
+		 struct error *error)
+{
+	unsigned int links;
+
+	return resolve(resolver, path, ret_path, &links, error);
+}
+
+/* Bytes of the components in front of the first wildcard. */
+static size_t literal_length(const char *glob)
+{
+	size_t length = glob_head(glob);
+
+	if (glob[0] != '/')
+		return 0;
+	while (glob[length] && glob[length] != '/')
+		length--;
+	return length;
+}
+
+int resolve_glob(const struct resolver *resolver, const char *glob, char **ret_glob,
+		 struct error *error)
+{
+	size_t length = literal_length(glob);
+	_cleanup_free_ char *head = malloc(length + 1), *resolved = NULL, *result = NULL;
+	unsigned int links = 0;
+	int r = 0;
+
+	if (!head)
+		return error_set(error, ENOMEM, "no memory to follow links");
+	glob_unescape(glob, length, head);
+	if (length)
+		r = resolve(resolver, head, &resolved, &links, error);
+	if (r < 0)
+		return r;
+	/* What no link changes stays as it is written. */
+	result = links ? malloc(2 * strlen(resolved) + strlen(glob) + 1) : strdup(glob);
+	if (!result)
+		return error_set(error, ENOMEM, "no memory to follow links");
+	if (links) {
+		glob_escape(strcmp(resolved, "/") || !glob[length] ? resolved : "", result);
+		strcat(result, glob + length);
+	}
+	*ret_glob = TAKE_PTR(result);
 	return 0;
 }
 
 int resolve_guarded(const char *path, char **ret_path, struct error *error)
 {
 	_cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const struct resolver resolver = {
-		.root = root, .owner = 0, .literal = true, .guarded = true};
+	const struct resolver resolver = {.root = root, .owner = 0, .guarded = true};
 	_cleanup_free_ char *here = NULL, *whole = NULL;
 	int r;
 
@@ -198,7 +241,7 @@ int resolve_guarded(const char *path, char **ret_path, struct error *error)
 		whole = NULL;
 		return error_set(error, ENOMEM, "no memory to follow links");
 	}
-	r = resolve_glob(&resolver, whole, ret_path, error);
+	r = resolve_path(&resolver, whole, ret_path, error);
 	if (r < 0)
 		error_prefix(error, "%s", path);
 	return r;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "glob.h"
 #include "grow.h"
 
 /* Running a file means reading it, mapping it executable, and being the program. */
@@ -30,24 +31,56 @@ static int prefix_place(struct loader *loader, const struct place *place, int r)
 	return r;
 }
 
+static int check_glob(struct loader *loader, const struct place *place, const char *glob,
+		      const char *written)
+{
+	const char *reason;
+	size_t offset;
+
+	if (glob_check(glob, &offset, &reason) == 0)
+		return 0;
+	if (glob == written)
+		return error_at(loader->error, place, "\"%.200s\" at byte %zu: %s", glob,
+				offset + 1, reason);
+	return error_at(loader->error, place, "\"%.200s\" leads to \"%.200s\": %s", written, glob,
+			reason);
+}
+
+/* Links behind a brace would not be followed, and the rule would name nothing. */
+static int check_branch(const struct glob_branch *branch, void *context)
+{
+	_cleanup_free_ char *resolved = NULL;
+	struct loader *loader = context;
+	int r = resolve_glob(&loader->resolver, branch->text, &resolved, loader->error);
+
+	if (r < 0 || !strcmp(branch->text, resolved))
+		return r;
+	return error_set(loader->error, EINVAL,
+			 "%s leads to %s, which braces hide: write that place, or the directory in "
+			 "front of the braces",
+			 branch->text, resolved);
+}
+
 int rules_read_glob(struct loader *loader, const struct place *place, const char *text,
 		    char **ret_glob, char **ret_written)
 {
 	_cleanup_free_ char *written = NULL, *glob = NULL;
-	const char *reason;
-	size_t offset;
 	int r = vars_expand(&loader->vars, text, &written, loader->error);
 
 	if (r < 0)
 		return prefix_place(loader, place, r);
-	if (glob_check(written, &offset, &reason) < 0)
-		return error_at(loader->error, place, "\"%s\": %s", written, reason);
+	r = check_glob(loader, place, written, written);
+	if (r < 0)
+		return r;
 	r = resolve_glob(&loader->resolver, written, &glob, loader->error);
 	if (r < 0)
 		return prefix_place(loader, place, r);
-	if (glob_check(glob, &offset, &reason) < 0)
-		return error_at(loader->error, place, "\"%s\" leads to \"%s\": %s", written, glob,
-				reason);
+	r = check_glob(loader, place, glob, written);
+	if (r < 0)
+		return r;
+	r = glob_expand(glob, check_branch, loader);
+	if (r < 0)
+		return prefix_place(loader, place, r);
 	*ret_glob = TAKE_PTR(glob);
 	if (ret_written)
 		*ret_written = TAKE_PTR(written);

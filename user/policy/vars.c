@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <bulkhead/limits.h>
-#include "automaton.h"
+#include "glob.h"
 #include "grow.h"
 
 #define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -42,36 +42,66 @@ static bool is_name(const char *name, size_t length)
 	return length && strspn(name, NAME_LETTERS) >= length && !strchr(DIGITS, name[0]);
 }
 
+static bool is_word(const char *value)
+{
+	return value[0] && !value[strspn(value, WORD_LETTERS)] && strcmp(value, ".") &&
+	       strcmp(value, "..");
+}
+
+/* A variable within a variable. */
+static bool has_reference(const char *value)
+{
+	while (*value && *value != '$')
+		value += glob_element_size(value);
+	return *value;
+}
+
 static int check_value(const char *name, const char *value, struct error *error)
 {
 	const char *reason;
 	size_t offset;
 
-	if (value[0] != '/') {
-		if (value[0] && !value[strspn(value, WORD_LETTERS)] && strcmp(value, ".") &&
-		    strcmp(value, ".."))
-			return 0;
-		return error_set(error, EINVAL,
-				 "variable %s: \"%s\" is neither an absolute path nor a plain word",
-				 name, value);
-	}
+	if (value[0] != '/')
+		return is_word(value) ? 0
+				      : error_set(error, EINVAL,
+						  "variable %s: \"%s\" is neither an absolute path "
+						  "nor a plain word",
+						  name, value);
 	if (!strcmp(value, "/"))
 		return error_set(error, EINVAL, "variable %s: / is too much for a variable", name);
-	if (strpbrk(value, "*$"))
-		return error_set(error, EINVAL,
-				 "variable %s: no * and no ${} in a value: write them where it is "
-				 "used",
-				 name);
 	if (glob_check(value, &offset, &reason) < 0)
-		return error_set(error, EINVAL, "variable %s: %s: %s", name, value, reason);
+		return error_set(error, EINVAL, "variable %s: \"%.200s\" at byte %zu: %s", name,
+				 value, offset + 1, reason);
+	if (value[glob_head(value)] || has_reference(value))
+		return error_set(error, EINVAL,
+				 "variable %s: no wildcard and no ${} in a value: write them where "
+				 "it is used, or \\* for the byte",
+				 name);
+	return 0;
+}
+
+/* A value is one name wherever it is put, within braces too: what could mean more is escaped. */
+static int normalise(const char *value, char **ret)
+{
+	size_t length = strlen(value);
+	_cleanup_free_ char *name = malloc(length + 1);
+	char *result = malloc(2 * length + 1);
+
+	if (!name || !result) {
+		free(result);
+		return -ENOMEM;
+	}
+	glob_unescape(value, length, name);
+	glob_escape(name, result);
+	*ret = result;
 	return 0;
 }
 
 static int add(struct vars *vars, char *name, const char *value, bool fixed, struct error *error)
 {
-	_cleanup_free_ char *copy = strdup(value);
+	_cleanup_free_ char *copy = NULL;
 
-	if (!copy || grow(&vars->items, &vars->size, vars->n + 1) < 0)
+	if (normalise(value, &copy) < 0 || grow(&vars->items, &vars->size, vars->n + 1) < 0)
 		return error_set(error, ENOMEM, "no memory for variables");
 	vars->items[vars->n++] = (struct var){name, TAKE_PTR(copy), fixed, !fixed};
 	return 0;
@@ -112,11 +142,11 @@ struct text_buffer {
 	size_t n, size;
 };
 
-/* At the bound, which no path that is good reaches: a text that names a variable a hundred thousand
+/* At the bound, which no glob that is good reaches: a text that names a variable a hundred thousand
  * times would take all memory before it was found too long. */
 static int append(struct text_buffer *buffer, const char *text, size_t length)
 {
-	if (buffer->n + length > BH_MAX_PATH)
+	if (buffer->n + length > BH_MAX_GLOB)
 		return -E2BIG;
 	if (grow(&buffer->text, &buffer->size, buffer->n + length + 1) < 0)
 		return -ENOMEM;
@@ -156,12 +186,15 @@ int vars_expand(struct vars *vars, const char *text, char **ret, struct error *e
 	int r = append(&buffer, "", 0);
 
 	while (r == 0 && *text) {
-		size_t plain = strcspn(text, "$");
+		size_t plain = strcspn(text, "$\\");
 
+		/* A backslash takes the byte behind it out of this game: it is the glob's. */
+		if (text[plain] == '\\')
+			plain += text[plain + 1] ? 2 : 1;
 		r = append(&buffer, text, plain);
 		text += plain;
-		if (r < 0 || !*text)
-			break;
+		if (r < 0 || *text != '$')
+			continue;
 		r = take_reference(vars, &text, &var, error);
 		if (r == 0)
 			r = append(&buffer, var->value, strlen(var->value));
@@ -169,8 +202,8 @@ int vars_expand(struct vars *vars, const char *text, char **ret, struct error *e
 	result = buffer.text;
 	if (r == -E2BIG)
 		return error_set(error, EINVAL,
-				 "longer than a path can be (%d bytes), variables written out",
-				 BH_MAX_PATH);
+				 "longer than a glob may be (%d bytes), variables written out",
+				 BH_MAX_GLOB);
 	if (r == -ENOMEM)
 		return error_set(error, ENOMEM, "no memory for variables");
 	if (r < 0)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Variables of a policy: ${NAME} in globs. Internal to the policy layer. */
+/*
+ * Variables of a policy: ${NAME} in globs. A value is one name: an absolute path, written as in a
+ * glob but without wildcards, or a plain word. Internal to the policy layer.
+ */
 #ifndef POLICY_VARS_H
 #define POLICY_VARS_H
 

@@ -60,9 +60,10 @@ static int run_probe(struct loader *loader, const struct place *place, unsigned 
 
 	if (r < 0)
 		return r;
-	if (strchr(path, '*'))
-		return error_at(loader->error, place, "%s: a test asks about one path, without *",
-				path);
+	if (path[glob_head(path)])
+		return error_at(loader->error, place,
+				"%s: a test asks about one path, without wildcards", path);
+	glob_unescape(path, strlen(path), path);
 	rule = policy_explain(loader->policy, path, strlen(path), 1u << bit, &allowed);
 	if (allowed == expected)
 		return 0;
