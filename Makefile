@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# make [all|check|soak|bench|lint|demo|lab|install|clean]   V=1 shows commands, SAN=1 builds with ASan and
+# make [all|check|soak|bench|bench-rules|lint|demo|lab|install|clean]   V=1 shows commands, SAN=1 builds with ASan and
 # UBSan, BUILD=DIR builds elsewhere.
 
 BUILD   ?= build
@@ -34,7 +34,7 @@ LIB_OBJ := $(call objects,$(LAYERS:%=user/%/*.c))
 PROGS   := $(BUILD)/bin/bulkhead $(BUILD)/bin/bulkheadd
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 
-.PHONY: all bench check soak lint demo lab install clean unit tests
+.PHONY: all bench bench-rules check soak lint demo lab install clean unit tests
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -78,7 +78,8 @@ $(UNIT): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIB)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter-out $(LIB),$^) $(LIB) -lcmocka $(LIBS)
 
-$(BUILD)/tests/bench/open $(BUILD)/tests/bench/place: %: %.o $(LIB)
+BENCH := $(BUILD)/tests/bench/open $(BUILD)/tests/bench/place $(BUILD)/tests/bench/rules
+$(BENCH): %: %.o $(LIB)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -97,7 +98,9 @@ demo:
 lab:
 	$(Q)scripts/lab --shell
 
-bench: $(BUILD)/tests/bench/open $(BUILD)/tests/bench/place
+bench-rules: $(BUILD)/tests/bench/rules
+	$(Q)$<
+bench: $(BUILD)/tests/bench/open $(BUILD)/tests/bench/place bench-rules
 	$(Q)for k in 6.1 6.12 7.2; do echo "== $$k"; \
 		scripts/lab --kernel $$k --icount --add $< -- ./open || exit; \
 		scripts/lab --kernel $$k --icount --add $(word 2,$^) --add tests/bench/place.yaml \

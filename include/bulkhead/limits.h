@@ -36,14 +36,16 @@
 #define BH_MAX_STARTS 65536
 /* 32-bit words of one policy's table: 32 MiB. At the bound: the policy does not load. */
 #define BH_MAX_TABLE_WORDS (8u << 20)
-/* Edges of one policy's automaton before it is minimised, and nodes in its sets: about 150 MiB of
- * the compiler's memory and a second of its time. At the bound: the policy does not load. */
-#define BH_MAX_DFA_EDGES (2u << 20)
+/* Edges of one policy's automaton before it is minimised, and nodes in its sets: about 250 MiB of
+ * the compiler's memory and three seconds of its time. At the bound: the policy does not load. */
+#define BH_MAX_DFA_EDGES (4u << 20)
 #define BH_MAX_DFA_NODES (16u << 20)
-/* Bytes of one policy file: the largest includes are a few KiB. At the bound: it does not load. */
-#define BH_MAX_POLICY_BYTES (1u << 20)
-/* Rules of one policy, includes counted. At the bound: it does not load. */
-#define BH_MAX_RULES 4096
+/* Bytes of one policy file: an inventory of 10,000 paths is one MiB. At the bound: it does not load.
+ */
+#define BH_MAX_POLICY_BYTES (4u << 20)
+/* Rules of one policy, includes counted: an image's inventory is 10,000. At the bound: it does not
+ * load. */
+#define BH_MAX_RULES 16384
 /* Bytes of a glob as it is written: four (\xNN) for each of the longest path. At the bound: the
  * policy does not load. */
 #define BH_MAX_GLOB 16384

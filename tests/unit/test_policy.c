@@ -867,7 +867,8 @@ static void test_bounds(void **state)
 	(void)state;
 	for (i = 0; i <= BH_MAX_RULES; i++)
 		end += sprintf(end, "      - /n/%d\n", i);
-	expect_refusal(write_text("rules.yaml", big), NULL, EINVAL, "4104:9: more than 4096 rules");
+	expect_refusal(write_text("rules.yaml", big), NULL, EINVAL,
+		       "16392:9: more than 16384 rules");
 	memset(big, ' ', sizeof(big) - 1);
 	expect_refusal(write_text("big.yaml", big), NULL, EINVAL, "larger than a policy may be");
 	memset(big, '[', 200000);

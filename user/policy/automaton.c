@@ -98,101 +98,6 @@ static int collect_views(struct nfa *nfa, const struct mount_view *mounts, size_
 	return 0;
 }
 
-/* Where the blocks' rows stand: whole rows in pages. */
-struct layout {
-	size_t row, rows_a_page;
-	__u32 *position; /* of a block among the rows */
-	__u32 nrows;
-};
-
-static void layout_done(struct layout *layout)
-{
-	free(layout->position);
-}
-
-static __u32 state_of(const struct layout *layout, __u32 block)
-{
-	__u32 position = layout->position[block];
-
-	return (__u32)(position / layout->rows_a_page * BH_PAGE_WORDS +
-		       position % layout->rows_a_page * layout->row);
-}
-
-/* Rows in the order of a walk that goes deep first: what one path passes stands together, so that
- * the kernel programs seldom change the page. `heads` are the blocks that a block leads to. */
-static void place_from(struct layout *layout, const __u32 *heads, size_t nclasses, __u32 block,
-		       __u32 *stack)
-{
-	size_t n = 0, i;
-
-	stack[n++] = block;
-	while (n) {
-		block = stack[--n];
-		if (layout->position[block] != UINT32_MAX)
-			continue;
-		layout->position[block] = layout->nrows++;
-		for (i = nclasses; i-- > 0;) {
-			__u32 head = heads[block * nclasses + i];
-
-			if (layout->position[head] == UINT32_MAX)
-				stack[n++] = head;
-		}
-	}
-}
-
-/* heads: as above, of nblocks blocks. Block 0, the dead one, comes first: its state is 0. */
-static int layout_init(struct layout *layout, const __u32 *heads, size_t nclasses, size_t nblocks)
-{
-	_cleanup_free_ __u32 *stack = calloc(nblocks * nclasses + 1, sizeof(*stack));
-	size_t i;
-
-	layout->row = nclasses + BH_ROW_EXTRA;
-	layout->rows_a_page = BH_PAGE_WORDS / layout->row;
-	layout->position = malloc((nblocks + 1) * sizeof(*layout->position));
-	if (!stack || !layout->position)
-		return -ENOMEM;
-	memset(layout->position, 0xff, (nblocks + 1) * sizeof(*layout->position));
-	for (i = 0; i < nblocks; i++)
-		place_from(layout, heads, nclasses, (__u32)i, stack);
-	return 0;
-}
-
-/* Lays the blocks out as rows of words. */
-static int fill_table(const struct dfa *dfa, const __u32 *block, size_t nblocks,
-		      struct layout *layout, struct automaton *automaton)
-{
-	_cleanup_free_ __u32 *heads = NULL;
-	size_t i, npages;
-
-	if (nblocks > BH_MAX_TABLE_WORDS / (dfa->nclasses + BH_ROW_EXTRA))
-		return -E2BIG;
-	heads = calloc(nblocks, dfa->nclasses * sizeof(*heads));
-	if (!heads)
-		return -ENOMEM;
-	for (i = 0; i < dfa->nedges; i++)
-		heads[block[dfa->edges[i].tail] * dfa->nclasses + dfa->edges[i].label] =
-			block[dfa->edges[i].head];
-	if (layout_init(layout, heads, dfa->nclasses, nblocks) < 0)
-		return -ENOMEM;
-	npages = (nblocks + layout->rows_a_page - 1) / layout->rows_a_page;
-	if (npages > BH_MAX_TABLE_WORDS / BH_PAGE_WORDS)
-		return -E2BIG;
-	automaton->words = calloc(npages, sizeof(struct bh_page));
-	if (!automaton->words)
-		return -ENOMEM;
-	for (i = 0; i < dfa->nstates; i++)
-		automaton->words[state_of(layout, block[i]) + dfa->nclasses] = dfa->verdicts[i];
-	for (i = 0; i < nblocks * dfa->nclasses; i++)
-		automaton->words[state_of(layout, (__u32)(i / dfa->nclasses)) + i % dfa->nclasses] =
-			state_of(layout, heads[i]);
-	automaton->head.nclasses = (__u32)dfa->nclasses;
-	automaton->head.nwords =
-		(__u32)((npages - 1) * BH_PAGE_WORDS +
-			(nblocks - (npages - 1) * layout->rows_a_page) * layout->row);
-	memcpy(automaton->head.classes, dfa->classes, sizeof(dfa->classes));
-	return 0;
-}
-
 static __u32 walk(const struct automaton *automaton, __u32 state, const char *path, size_t length)
 {
 	size_t i;
@@ -235,19 +140,21 @@ static void fill_self(struct automaton *automaton, const struct mount_view *moun
 static int finish(struct dfa *dfa, const __u32 *start_state, struct views *views,
 		  struct automaton *automaton)
 {
-	_cleanup_free_ __u32 *block = calloc(dfa->nstates, sizeof(*block));
-	_cleanup_(layout_done) struct layout layout = {0};
+	_cleanup_free_ __u32 *block = calloc(dfa->nstates, sizeof(*block)), *state = NULL;
 	size_t i, nblocks;
 	int r;
 
 	if (!block || dfa_minimise(dfa, block, &nblocks) < 0)
 		return -ENOMEM;
-	r = fill_table(dfa, block, nblocks, &layout, automaton);
+	state = calloc(nblocks, sizeof(*state));
+	if (!state)
+		return -ENOMEM;
+	r = dfa_table(dfa, block, nblocks, state, automaton);
 	if (r < 0)
 		return r;
-	automaton->head.start = state_of(&layout, block[start_state[0]]);
+	automaton->head.start = state[block[start_state[0]]];
 	for (i = 0; i < views->nstarts; i++)
-		views->starts[i].start.state = state_of(&layout, block[start_state[i + 1]]);
+		views->starts[i].start.state = state[block[start_state[i + 1]]];
 	automaton->starts = TAKE_PTR(views->starts);
 	automaton->nstarts = views->nstarts;
 	return 0;

@@ -35,6 +35,24 @@ static inline void byte_set_invert(struct byte_set *set)
 		set->words[i] = ~set->words[i];
 }
 
+static inline void byte_set_unite(struct byte_set *set, const struct byte_set *other)
+{
+	unsigned int i;
+
+	for (i = 0; i < BYTE_SET_WORDS; i++)
+		set->words[i] |= other->words[i];
+}
+
+/* What is in `of` and not in `without`. */
+static inline void byte_set_differ(struct byte_set *set, const struct byte_set *of,
+				   const struct byte_set *without)
+{
+	unsigned int i;
+
+	for (i = 0; i < BYTE_SET_WORDS; i++)
+		set->words[i] = of->words[i] & ~without->words[i];
+}
+
 static inline bool byte_set_is_empty(const struct byte_set *set)
 {
 	return !(set->words[0] | set->words[1] | set->words[2] | set->words[3]);

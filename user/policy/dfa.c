@@ -3,22 +3,23 @@
 
 #include <string.h>
 #include "grow.h"
+#include "hash.h"
 
-/* The node sets of the states, one behind the other, and a hash table to find a set's state. */
+/* The node sets of the states, one behind the other. */
 struct sets {
 	__u32 *pool;
 	size_t used, pool_size;
 	size_t *begin; /* by state, one more than there are states */
 	size_t begin_size;
-	__u32 *buckets;	 /* state + 1, 0: empty */
-	size_t nbuckets; /* a power of two */
+	struct hash_index index, label_index;
 };
 
 static void sets_done(struct sets *sets)
 {
 	free(sets->pool);
 	free(sets->begin);
-	free(sets->buckets);
+	hash_done(&sets->index);
+	hash_done(&sets->label_index);
 }
 
 static __u64 hash_nodes(const __u32 *items, size_t n)
@@ -26,35 +27,9 @@ static __u64 hash_nodes(const __u32 *items, size_t n)
 	__u64 hash = 0x9e3779b97f4a7c15 ^ n;
 	size_t i;
 
-	for (i = 0; i < n; i++) {
-		hash = (hash ^ items[i]) * 0xff51afd7ed558ccd;
-		hash ^= hash >> 32;
-	}
+	for (i = 0; i < n; i++)
+		hash = hash_mix(hash, items[i]);
 	return hash;
-}
-
-static size_t first_bucket(const struct sets *sets, const __u32 *items, size_t n)
-{
-	return hash_nodes(items, n) & (sets->nbuckets - 1);
-}
-
-static int rehash(struct sets *sets, size_t nstates)
-{
-	size_t i, b, nbuckets = sets->nbuckets ? 2 * sets->nbuckets : 1024;
-
-	free(sets->buckets);
-	sets->buckets = calloc(nbuckets, sizeof(*sets->buckets));
-	if (!sets->buckets)
-		return -ENOMEM;
-	sets->nbuckets = nbuckets;
-	for (i = 0; i < nstates; i++) {
-		b = first_bucket(sets, sets->pool + sets->begin[i],
-				 sets->begin[i + 1] - sets->begin[i]);
-		while (sets->buckets[b])
-			b = (b + 1) & (nbuckets - 1);
-		sets->buckets[b] = (__u32)i + 1;
-	}
-	return 0;
 }
 
 static int is_set_of(const struct sets *sets, __u32 state, const struct nodes *nodes)
@@ -86,23 +61,47 @@ static int add_state(struct dfa *dfa, struct sets *sets, const struct nodes *nod
 static int intern(struct dfa *dfa, struct nfa *nfa, struct sets *sets, const struct nodes *nodes,
 		  __u32 *ret_state)
 {
-	size_t b;
+	__u64 hash = hash_nodes(nodes->items, nodes->n);
+	__u32 state;
+	size_t at;
 	int r;
 
-	if (2 * dfa->nstates >= sets->nbuckets && rehash(sets, dfa->nstates) < 0)
+	if (hash_reserve(&sets->index) < 0)
 		return -ENOMEM;
-	b = first_bucket(sets, nodes->items, nodes->n);
-	for (; sets->buckets[b]; b = (b + 1) & (sets->nbuckets - 1)) {
-		if (is_set_of(sets, sets->buckets[b] - 1, nodes)) {
-			*ret_state = sets->buckets[b] - 1;
+	for (at = hash_begin(&sets->index, hash); hash_next(&sets->index, hash, &at, &state);) {
+		if (is_set_of(sets, state, nodes)) {
+			*ret_state = state;
 			return 0;
 		}
 	}
 	r = add_state(dfa, sets, nodes, nfa_verdict(nfa, nodes));
 	if (r < 0)
 		return r;
-	sets->buckets[b] = (__u32)dfa->nstates;
 	*ret_state = (__u32)dfa->nstates - 1;
+	hash_put(&sets->index, hash, at, *ret_state);
+	return 0;
+}
+
+/* The number of a set of labels, most of which many edges have. */
+static int intern_labels(struct dfa *dfa, struct sets *sets, const struct byte_set *labels,
+			 __u32 *ret)
+{
+	__u64 hash = 0;
+	size_t at, i;
+
+	for (i = 0; i < BYTE_SET_WORDS; i++)
+		hash = hash_mix(hash, labels->words[i]);
+	if (hash_reserve(&sets->label_index) < 0 ||
+	    grow(&dfa->labels, &dfa->labels_size, dfa->nlabels + 1) < 0)
+		return -ENOMEM;
+	for (at = hash_begin(&sets->label_index, hash);
+	     hash_next(&sets->label_index, hash, &at, ret);) {
+		if (!memcmp(&dfa->labels[*ret], labels, sizeof(*labels)))
+			return 0;
+	}
+	*ret = (__u32)dfa->nlabels++;
+	dfa->labels[*ret] = *labels;
+	hash_put(&sets->label_index, hash, at, *ret);
 	return 0;
 }
 
@@ -111,7 +110,7 @@ static void split_classes(struct dfa *dfa, const struct byte_set *set)
 {
 	unsigned int inside[256] = {0}, outside[256] = {0}, byte;
 	__u8 fresh[256];
-	size_t class, nclasses = dfa->nclasses;
+	size_t label, nclasses = dfa->nclasses;
 
 	for (byte = 0; byte < 256; byte++) {
 		if (byte_set_has(set, byte))
@@ -119,8 +118,8 @@ static void split_classes(struct dfa *dfa, const struct byte_set *set)
 		else
 			outside[dfa->classes[byte]]++;
 	}
-	for (class = 0; class < nclasses; class ++)
-		fresh[class] = (__u8)(inside[class] && outside[class] ? dfa->nclasses++ : class);
+	for (label = 0; label < nclasses; label++)
+		fresh[label] = (__u8)(inside[label] && outside[label] ? dfa->nclasses++ : label);
 	for (byte = 0; byte < 256; byte++) {
 		if (byte_set_has(set, byte))
 			dfa->classes[byte] = fresh[dfa->classes[byte]];
@@ -128,10 +127,10 @@ static void split_classes(struct dfa *dfa, const struct byte_set *set)
 }
 
 /* Bytes that no symbol tells apart share a class. */
-static int fill_classes(struct dfa *dfa, const struct nfa *nfa)
+static void fill_classes(struct dfa *dfa, const struct nfa *nfa)
 {
 	unsigned int byte;
-	size_t i, class;
+	size_t i, label;
 
 	dfa->nclasses = 1;
 	for (byte = 0; byte < 256; byte++) {
@@ -145,27 +144,67 @@ static int fill_classes(struct dfa *dfa, const struct nfa *nfa)
 		split_classes(dfa, &nfa->sets[i]);
 	for (byte = 256; byte--;)
 		dfa->byte_of[dfa->classes[byte]] = (__u8)byte;
+	for (label = 0; label < dfa->nclasses; label++)
+		byte_set_add(&dfa->all, label);
+}
+
+/* The sets of the rules again, of classes instead of bytes. */
+static int fill_class_sets(struct dfa *dfa, const struct nfa *nfa)
+{
+	size_t i, label;
+
 	dfa->class_sets = calloc(nfa->nsets + 1, sizeof(*dfa->class_sets));
 	if (!dfa->class_sets)
 		return -ENOMEM;
 	for (i = 0; i < nfa->nsets; i++) {
-		for (class = 0; class < dfa->nclasses; class ++) {
-			if (byte_set_has(&nfa->sets[i], dfa->byte_of[class]))
-				byte_set_add(&dfa->class_sets[i], class);
+		for (label = 0; label < dfa->nclasses; label++) {
+			if (byte_set_has(&nfa->sets[i], dfa->byte_of[label]))
+				byte_set_add(&dfa->class_sets[i], label);
 		}
 	}
 	return 0;
 }
 
-static int add_edge(struct dfa *dfa, __u32 tail, size_t label, __u32 head)
+/* The ways on from one state: no two to the same head. */
+struct ways {
+	struct {
+		struct byte_set labels;
+		__u32 head;
+	} items[256];
+	size_t n;
+};
+
+static void add_way(struct ways *ways, __u32 head, const struct byte_set *labels)
 {
-	if (!head)
-		return 0;
-	if (dfa->nedges >= BH_MAX_DFA_EDGES)
+	size_t i;
+
+	for (i = 0; i < ways->n && ways->items[i].head != head; i++)
+		;
+	if (i == ways->n) {
+		ways->items[i].labels = (struct byte_set){0};
+		ways->items[i].head = head;
+		ways->n++;
+	}
+	byte_set_unite(&ways->items[i].labels, labels);
+}
+
+static int add_edges(struct dfa *dfa, struct sets *sets, __u32 tail, const struct ways *ways)
+{
+	struct dfa_edge *edge;
+	size_t i;
+
+	if (dfa->nedges + ways->n > BH_MAX_DFA_EDGES)
 		return -E2BIG;
-	if (grow(&dfa->edges, &dfa->edges_size, dfa->nedges + 1) < 0)
+	if (grow(&dfa->edges, &dfa->edges_size, dfa->nedges + ways->n) < 0)
 		return -ENOMEM;
-	dfa->edges[dfa->nedges++] = (struct dfa_edge){tail, (__u32)label, head};
+	for (i = 0; i < ways->n; i++) {
+		if (!ways->items[i].head)
+			continue;
+		edge = &dfa->edges[dfa->nedges++];
+		*edge = (struct dfa_edge){.tail = tail, .head = ways->items[i].head};
+		if (intern_labels(dfa, sets, &ways->items[i].labels, &edge->labels) < 0)
+			return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -174,28 +213,28 @@ struct children {
 	const struct nfa *nfa;
 	const struct nodes *nodes;
 	size_t i;
-	__u32 next;
+	__u32 edge;
 };
 
 static __u32 next_child(struct children *children)
 {
-	const struct nfa_node *nodes = children->nfa->nodes;
-	__u32 child;
+	const struct nfa *nfa = children->nfa;
+	__u32 edge;
 
-	while (!children->next && children->i < children->nodes->n)
-		children->next = nodes[children->nodes->items[children->i++]].child;
-	child = children->next;
-	children->next = child ? nodes[child].sibling : 0;
-	return child;
+	while (!children->edge && children->i < children->nodes->n)
+		children->edge = nfa->nodes[children->nodes->items[children->i++]].edge;
+	edge = children->edge;
+	children->edge = nfa->edges[edge].next;
+	return nfa->edges[edge].child;
 }
 
 static size_t first_unnamed(const struct dfa *dfa, const struct byte_set *named)
 {
-	size_t class = 0;
+	size_t label = 0;
 
-	while (class < dfa->nclasses && byte_set_has(named, class))
-		class ++;
-	return class;
+	while (label < dfa->nclasses && byte_set_has(named, label))
+		label++;
+	return label;
 }
 
 /* The classes that lead elsewhere than the class *ret_usual does; that is nclasses if all do. */
@@ -204,7 +243,6 @@ static void mark_named(const struct dfa *dfa, const struct nfa *nfa, const struc
 {
 	struct children literals = {nfa, from, 0, 0}, sets = literals;
 	__u32 child;
-	size_t i;
 
 	*named = (struct byte_set){0};
 	byte_set_add(named, dfa->classes['/']);
@@ -221,42 +259,53 @@ static void mark_named(const struct dfa *dfa, const struct nfa *nfa, const struc
 		differ = dfa->class_sets[nfa->nodes[child].symbol - NFA_SET];
 		if (byte_set_has(&differ, *ret_usual))
 			byte_set_invert(&differ);
-		for (i = 0; i < BYTE_SET_WORDS; i++)
-			named->words[i] |= differ.words[i];
+		byte_set_unite(named, &differ);
 	}
 }
 
-static int add_edges(struct dfa *dfa, struct nfa *nfa, struct sets *sets, __u32 state,
-		     struct nodes *from, struct nodes *to)
+/* A copy: the pool moves as sets are added. */
+static int copy_set(const struct sets *sets, __u32 state, struct nodes *to)
 {
-	__u32 head = 0, usual_head = 0;
-	struct byte_set named;
-	size_t label, usual, i;
-	int r;
+	size_t i;
 
-	/* A copy: the pool moves as sets are added. */
-	from->n = 0;
+	to->n = 0;
 	for (i = sets->begin[state]; i < sets->begin[state + 1]; i++) {
-		if (nodes_push(from, sets->pool[i]) < 0)
+		if (nodes_push(to, sets->pool[i]) < 0)
 			return -ENOMEM;
 	}
+	return 0;
+}
+
+/* Finds where a state leads, making the states that are new. */
+static int explore(struct dfa *dfa, struct nfa *nfa, struct sets *sets, __u32 state,
+		   struct nodes *from, struct nodes *to)
+{
+	struct byte_set named, labels;
+	size_t label, usual;
+	struct ways ways;
+	__u32 head = 0;
+	int r;
+
+	ways.n = 0;
+	if (copy_set(sets, state, from) < 0)
+		return -ENOMEM;
 	mark_named(dfa, nfa, from, &named, &usual);
-	/* The usual class is the first that is not named. */
 	for (label = 0; label < dfa->nclasses; label++) {
-		if (label == usual || byte_set_has(&named, label)) {
-			r = nfa_step(nfa, from, dfa->byte_of[label], to);
-			if (r == 0)
-				r = intern(dfa, nfa, sets, to, &head);
-			if (r < 0)
-				return r;
-			if (label == usual)
-				usual_head = head;
-		}
-		r = add_edge(dfa, state, label, byte_set_has(&named, label) ? head : usual_head);
+		if (label != usual && !byte_set_has(&named, label))
+			continue;
+		labels = (struct byte_set){0};
+		if (label == usual)
+			byte_set_differ(&labels, &dfa->all, &named);
+		else
+			byte_set_add(&labels, label);
+		r = nfa_step(nfa, from, dfa->byte_of[label], to);
+		if (r == 0)
+			r = intern(dfa, nfa, sets, to, &head);
 		if (r < 0)
 			return r;
+		add_way(&ways, head, &labels);
 	}
-	return 0;
+	return add_edges(dfa, sets, state, &ways);
 }
 
 int dfa_build(struct dfa *dfa, struct nfa *nfa, const struct nodes *starts, size_t nstarts,
@@ -270,7 +319,8 @@ int dfa_build(struct dfa *dfa, struct nfa *nfa, const struct nodes *starts, size
 	int r;
 
 	memset(dfa, 0, sizeof(*dfa));
-	if (fill_classes(dfa, nfa) < 0 || intern(dfa, nfa, &sets, &none, &state) < 0)
+	fill_classes(dfa, nfa);
+	if (fill_class_sets(dfa, nfa) < 0 || intern(dfa, nfa, &sets, &none, &state) < 0)
 		return -ENOMEM;
 	for (i = 0; i < nstarts; i++) {
 		r = intern(dfa, nfa, &sets, &starts[i], &ret_starts[i]);
@@ -278,7 +328,7 @@ int dfa_build(struct dfa *dfa, struct nfa *nfa, const struct nodes *starts, size
 			return r;
 	}
 	for (state = 1; state < dfa->nstates; state++) {
-		r = add_edges(dfa, nfa, &sets, state, &from, &to);
+		r = explore(dfa, nfa, &sets, state, &from, &to);
 		if (r < 0)
 			return r;
 	}
@@ -289,6 +339,7 @@ void dfa_done(struct dfa *dfa)
 {
 	free(dfa->verdicts);
 	free(dfa->edges);
+	free(dfa->labels);
 	free(dfa->class_sets);
 	memset(dfa, 0, sizeof(*dfa));
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The nondeterministic automaton made deterministic, and then minimal. Edges to the dead state are
- * left out: most states of a set of paths have one or two ways on. Internal to the policy layer.
+ * The nondeterministic automaton made deterministic, and then minimal. An edge stands for all
+ * classes of bytes that lead from one state to another, and those to the dead state are left out:
+ * most states of a set of paths have one or two. Internal to the policy layer.
  */
 #ifndef POLICY_DFA_H
 #define POLICY_DFA_H
@@ -9,7 +10,8 @@
 #include "nfa.h"
 
 struct dfa_edge {
-	__u32 tail, label, head; /* state, byte class, state */
+	__u32 tail, head; /* states */
+	__u32 labels;	  /* its byte classes, in dfa.labels */
 };
 
 /* State 0 is dead: no verdict, no way on. */
@@ -18,9 +20,12 @@ struct dfa {
 	size_t nstates, states_size;
 	struct dfa_edge *edges;
 	size_t nedges, edges_size;
+	struct byte_set *labels;
+	size_t nlabels, labels_size;
 	size_t nclasses;
 	__u8 classes[256];	     /* byte -> class */
 	__u8 byte_of[256];	     /* class -> one byte of it */
+	struct byte_set all;	     /* classes */
 	struct byte_set *class_sets; /* the classes of nfa.sets */
 };
 
@@ -34,9 +39,14 @@ void dfa_done(struct dfa *dfa);
 
 /*
  * Blocks of states that no path tells apart: ret_block[state] is its number, dense, in order of the
- * block's first state; block 0 is the dead one. Edges that lead to no verdict are dropped from
- * `dfa` on the way. 0 or -ENOMEM.
+ * block's first state; block 0 is the dead one and every state that leads to no verdict. 0 or
+ * -ENOMEM.
  */
-int dfa_minimise(struct dfa *dfa, __u32 *ret_block, size_t *ret_nblocks);
+int dfa_minimise(const struct dfa *dfa, __u32 *ret_block, size_t *ret_nblocks);
+
+/* table.c: fills in the automaton's words and head but for the start; ret_state[block] is its state
+ * there. 0, -ENOMEM, or -E2BIG past BH_MAX_TABLE_WORDS. */
+int dfa_table(const struct dfa *dfa, const __u32 *block, size_t nblocks, __u32 *ret_state,
+	      struct automaton *automaton);
 
 #endif

@@ -28,10 +28,26 @@ static int compare_nodes(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Most sets have a handful of nodes. */
+static void insert_each(__u32 *items, size_t n)
+{
+	size_t i, j;
+	__u32 item;
+
+	for (i = 1; i < n; i++) {
+		item = items[i];
+		for (j = i; j && items[j - 1] > item; j--)
+			items[j] = items[j - 1];
+		items[j] = item;
+	}
+}
+
 void nodes_sort(struct nodes *nodes)
 {
-	if (nodes->n > 1)
+	if (nodes->n > 32)
 		qsort(nodes->items, nodes->n, sizeof(*nodes->items), compare_nodes);
+	else
+		insert_each(nodes->items, nodes->n);
 }
 
 static int new_node(struct nfa *nfa, __u16 symbol, __u32 *ret_node)
@@ -46,22 +62,24 @@ static int new_node(struct nfa *nfa, __u16 symbol, __u32 *ret_node)
 /* The child of `parent` by `symbol`, made if there is none. */
 static int child_node(struct nfa *nfa, __u32 parent, __u16 symbol, __u32 *ret_child)
 {
-	__u32 child, loop;
+	__u32 child, loop, edge;
 
-	for (child = nfa->nodes[parent].child; child; child = nfa->nodes[child].sibling) {
+	for (edge = nfa->nodes[parent].edge; edge; edge = nfa->edges[edge].next) {
+		child = nfa->edges[edge].child;
 		if (nfa->nodes[child].symbol == symbol) {
 			*ret_child = child;
 			return 0;
 		}
 	}
-	if (new_node(nfa, symbol, &child) < 0)
+	if (new_node(nfa, symbol, &child) < 0 ||
+	    grow(&nfa->edges, &nfa->edges_size, nfa->nedges + 1) < 0)
 		return -ENOMEM;
 	if (symbol == NFA_DEEP && new_node(nfa, NFA_LOOP, &loop) < 0)
 		return -ENOMEM;
 	if (symbol < 256)
 		byte_set_add(&nfa->literal, symbol);
-	nfa->nodes[child].sibling = nfa->nodes[parent].child;
-	nfa->nodes[parent].child = child;
+	nfa->edges[nfa->nedges] = (struct nfa_edge){child, nfa->nodes[parent].edge};
+	nfa->nodes[parent].edge = (__u32)nfa->nedges++;
 	*ret_child = child;
 	return 0;
 }
@@ -148,7 +166,10 @@ int nfa_init(struct nfa *nfa, const struct rule *rules, size_t nrules)
 	int r;
 
 	memset(nfa, 0, sizeof(*nfa));
-	nfa->nbinds = 1;
+	nfa->nbinds = nfa->nedges = 1;
+	if (grow(&nfa->edges, &nfa->edges_size, 1) < 0)
+		return -ENOMEM;
+	nfa->edges[0] = (struct nfa_edge){0, 0};
 	byte_set_add(&nfa->literal, '/');
 	if (new_node(nfa, NFA_ROOT, &root) < 0)
 		return -ENOMEM;
@@ -158,7 +179,7 @@ int nfa_init(struct nfa *nfa, const struct rule *rules, size_t nrules)
 		if (r < 0)
 			return r;
 	}
-	return 0;
+	return nfa_share(nfa);
 }
 
 void nfa_done(struct nfa *nfa)
@@ -168,6 +189,7 @@ void nfa_done(struct nfa *nfa)
 	for (i = 1; i < nfa->nbinds; i++)
 		nodes_done(&nfa->binds[i].at_point);
 	free(nfa->binds);
+	free(nfa->edges);
 	free(nfa->nodes);
 	free(nfa->sets);
 	memset(nfa, 0, sizeof(*nfa));
@@ -176,7 +198,7 @@ void nfa_done(struct nfa *nfa)
 /* Adds a node and what is reached from it without reading. */
 static int add_closed(struct nfa *nfa, __u32 node, struct nodes *to)
 {
-	__u32 child;
+	__u32 child, edge;
 
 	if (nfa->nodes[node].stamp == nfa->stamp)
 		return 0;
@@ -185,7 +207,8 @@ static int add_closed(struct nfa *nfa, __u32 node, struct nodes *to)
 		return -ENOMEM;
 	if (nfa->nodes[node].symbol == NFA_LOOP && add_closed(nfa, node - 1, to) < 0)
 		return -ENOMEM;
-	for (child = nfa->nodes[node].child; child; child = nfa->nodes[child].sibling) {
+	for (edge = nfa->nodes[node].edge; edge; edge = nfa->edges[edge].next) {
+		child = nfa->edges[edge].child;
 		if (nfa->nodes[child].symbol != NFA_STAR && nfa->nodes[child].symbol != NFA_DEEP)
 			continue;
 		if (add_closed(nfa, child, to) < 0)
@@ -220,13 +243,14 @@ static bool reads(const struct nfa *nfa, __u16 symbol, __u8 byte)
 static int step_node(struct nfa *nfa, __u32 node, __u8 byte, struct nodes *to)
 {
 	__u16 symbol = nfa->nodes[node].symbol;
-	__u32 child;
+	__u32 child, edge;
 
 	if (symbol == NFA_LOOP || (symbol == NFA_STAR && byte != '/')) {
 		if (add_closed(nfa, node, to) < 0)
 			return -ENOMEM;
 	}
-	for (child = nfa->nodes[node].child; child; child = nfa->nodes[child].sibling) {
+	for (edge = nfa->nodes[node].edge; edge; edge = nfa->edges[edge].next) {
+		child = nfa->edges[edge].child;
 		symbol = nfa->nodes[child].symbol;
 		if (reads(nfa, symbol, byte) && add_closed(nfa, child, to) < 0)
 			return -ENOMEM;

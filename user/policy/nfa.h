@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Rules and bind mounts as one nondeterministic automaton: a trie of glob symbols, so rules with a
- * common head share its states. A node stands for "the symbols up to here were read"; nodes are
- * numbers, valid as long as the automaton. Internal to the policy layer.
+ * common head share its nodes, whose equal tails are then shared too. A node stands for "its symbol
+ * was read"; nodes are numbers, valid as long as the automaton. Internal to the policy layer.
  */
 #ifndef POLICY_NFA_H
 #define POLICY_NFA_H
@@ -35,17 +35,25 @@ struct nfa_bind {
 	__u32 next; /* in nfa.binds, 0: none */
 };
 
+/* A list of children. */
+struct nfa_edge {
+	__u32 child;
+	__u32 next; /* in nfa.edges, 0: none */
+};
+
 struct nfa_node {
-	__u32 child, sibling; /* 0: none; node 0 is the rules' root, nobody's child */
-	__u32 bind;	      /* in nfa.binds, 0: none */
-	__u32 stamp;	      /* of the last set it was added to */
+	__u32 edge;  /* the first in nfa.edges, 0: no child */
+	__u32 bind;  /* in nfa.binds, 0: none */
+	__u32 stamp; /* of the last set it was added to */
 	__u16 symbol;
 	__u16 allow, deny, quiet;
 };
 
 struct nfa {
-	struct nfa_node *nodes;
+	struct nfa_node *nodes; /* [0] is the rules' root, nobody's child */
 	size_t nnodes, nodes_size;
+	struct nfa_edge *edges; /* [0] is none: all zero */
+	size_t nedges, edges_size;
 	struct nfa_bind *binds; /* [0] is unused */
 	size_t nbinds, binds_size;
 	struct byte_set *sets;
@@ -66,6 +74,10 @@ void nfa_done(struct nfa *nfa);
 #define NFA_NO_ROOT 0
 int nfa_add_mount(struct nfa *nfa, const struct mount_view *mount, __u32 *root,
 		  struct nodes *start);
+
+/* nfa_share.c: makes one node of those from which the same is read on and decided; only before
+ * mounts are added. */
+int nfa_share(struct nfa *nfa);
 
 /* Empties `to` and fills it with what is reached from the rules' root before any byte. */
 int nfa_start(struct nfa *nfa, struct nodes *to);

@@ -5,37 +5,118 @@
 #include <string.h>
 #include "base/cleanup.h"
 #include "glob.h"
+#include "hash.h"
+#include "nfa.h"
 
-/* Does rule b, given a, change nothing? Said only where it is certain. */
-static bool is_idle(const struct rule *a, const char *a_glob, const struct rule *b,
-		    const char *b_glob, bool a_first)
+/* The rules of one file, to find those that say nothing in about one look each. */
+struct review {
+	struct loader *loader;
+	const struct rule *rules;
+	char *const *written;
+	struct hash_index by_text; /* those that were looked at */
+	struct nodes denies;
+};
+
+static void review_done(struct review *review)
 {
-	if (b->perms & ~a->perms)
-		return false;
-	if (a->effect == b->effect)
-		return a_first && !strcmp(a_glob, b_glob);
-	return a->effect == RULE_DENY && b->effect == RULE_ALLOW && glob_covers(a_glob, b_glob);
+	hash_done(&review->by_text);
+	nodes_done(&review->denies);
 }
 
-int verify_rules(struct loader *loader, const struct unit *unit)
+static __u64 hash_text(const char *text)
 {
-	const struct rule *rules = loader->policy->rules;
-	size_t i, j;
+	__u64 hash = 0;
 
-	for (j = unit->first_rule; j < loader->policy->nrules; j++) {
-		for (i = unit->first_rule; i < loader->policy->nrules; i++) {
-			if (i == j || !is_idle(&rules[i], loader->written[i], &rules[j],
-					       loader->written[j], i < j))
-				continue;
-			return error_at(
-				loader->error, &rules[j].place,
-				"%s says nothing: line %u %s %s, and that stands: remove one",
-				loader->written[j], rules[i].place.line,
-				rules[i].effect == RULE_DENY ? "denies" : "already says so of",
-				loader->written[i]);
-		}
+	for (; *text; text++)
+		hash = hash_mix(hash, (unsigned char)*text);
+	return hash;
+}
+
+static bool is_plain(char byte)
+{
+	return byte && !strchr("*?[{\\", byte);
+}
+
+/* Can two globs name one path? Told by what stands in front of their wildcards alone. */
+static bool heads_meet(const char *a, const char *b)
+{
+	while (*a == *b && is_plain(*a)) {
+		a++;
+		b++;
+	}
+	return !is_plain(*a) || !is_plain(*b);
+}
+
+/* Says which rule stands in the way of rule j. */
+static int refuse_idle(const struct review *review, size_t j, size_t i)
+{
+	const struct rule *rule = &review->rules[i];
+
+	return error_at(review->loader->error, &review->rules[j].place,
+			"%.200s says nothing: line %u %s %.200s, and that stands: remove one",
+			review->written[j], rule->place.line,
+			rule->effect == RULE_DENY ? "denies" : "already says so of",
+			review->written[i]);
+}
+
+/* An earlier rule with the same glob and effect, and all the rights. */
+static int check_repeated(struct review *review, __u32 j)
+{
+	const struct rule *rule = &review->rules[j];
+	__u64 hash = hash_text(review->written[j]);
+	size_t at;
+	__u32 i;
+
+	if (hash_reserve(&review->by_text) < 0)
+		return error_set(review->loader->error, ENOMEM, "no memory to check rules");
+	for (at = hash_begin(&review->by_text, hash); hash_next(&review->by_text, hash, &at, &i);) {
+		if (review->rules[i].effect == rule->effect &&
+		    !(rule->perms & ~review->rules[i].perms) &&
+		    !strcmp(review->written[i], review->written[j]))
+			return refuse_idle(review, j, i);
+	}
+	hash_put(&review->by_text, hash, at, j);
+	return 0;
+}
+
+/* A deny, before or behind, that leaves nothing of an allow. */
+static int check_denied(const struct review *review, size_t j)
+{
+	const struct rule *rule = &review->rules[j];
+	size_t k;
+
+	for (k = 0; rule->effect == RULE_ALLOW && k < review->denies.n; k++) {
+		__u32 i = review->denies.items[k];
+
+		if (!(rule->perms & ~review->rules[i].perms) &&
+		    heads_meet(review->written[i], review->written[j]) &&
+		    glob_covers(review->written[i], review->written[j]))
+			return refuse_idle(review, j, i);
 	}
 	return 0;
+}
+
+/* Said only where it is certain. */
+int verify_rules(struct loader *loader, const struct unit *unit)
+{
+	_cleanup_(review_done) struct review review = {
+		.loader = loader,
+		.rules = loader->policy->rules,
+		.written = loader->written,
+	};
+	size_t i, n = loader->policy->nrules;
+	int r = 0;
+
+	for (i = unit->first_rule; i < n; i++) {
+		if (review.rules[i].effect == RULE_DENY && nodes_push(&review.denies, (__u32)i) < 0)
+			return error_set(loader->error, ENOMEM, "no memory to check rules");
+	}
+	for (i = unit->first_rule; r == 0 && i < n; i++) {
+		r = check_repeated(&review, (__u32)i);
+		if (r == 0)
+			r = check_denied(&review, i);
+	}
+	return r;
 }
 
 static int fail_test(struct loader *loader, const struct place *place, const char *right,
