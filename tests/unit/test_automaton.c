@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "policy/automaton.h"
@@ -594,26 +595,87 @@ static void test_pages(void **state)
 	automaton_done(&automaton);
 }
 
-/* A set of rules that has no small automaton is refused, the rule is named, *ret is left alone. */
+/* A set of rules that has no small automaton is refused, those that make it so are named and no
+ * other, *ret is left alone. */
 static void test_bound(void **state)
 {
-	char globs[16][64];
-	struct rule rules[16];
+	enum { INNOCENT = 2000, GUILTY = 16 };
+	static char globs[INNOCENT + GUILTY][64];
+	static struct rule rules[INNOCENT + GUILTY];
 	struct automaton automaton, before;
 	struct error error = {0};
-	size_t i;
+	const char *at = error.text;
+	unsigned int line, first = 1700, named = 0, more = 0, i;
 
 	(void)state;
-	for (i = 0; i < 16; i++) {
-		snprintf(globs[i], sizeof(globs[i]), "/**/a%zu*b%zu*c/**/d*", i, i * 7);
+	for (i = 0; i < INNOCENT + GUILTY; i++) {
+		const char *form = i % 50 ? "/usr/share/p%u/f%u" : "/**/secret%u.key%u";
+
+		if (i >= first && i < first + GUILTY)
+			form = "/**/a%u*b%u*c/**/d*";
+		snprintf(globs[i], sizeof(globs[i]), form, i, i * 7);
 		rules[i] = rule(RULE_ALLOW, 1u << (i % 13), globs[i]);
-		rules[i].place = (struct place){"big.yaml", (unsigned int)i + 1, 7};
+		rules[i].place = (struct place){"big.yaml", i, 7};
 	}
 	memset(&automaton, 0x5a, sizeof(automaton));
 	before = automaton;
-	assert_int_equal(automaton_compile(rules, 16, NULL, 0, &automaton, &error), -E2BIG);
+	assert_int_equal(automaton_compile(rules, N_OF(rules), NULL, 0, &automaton, &error),
+			 -E2BIG);
 	assert_memory_equal(&automaton, &before, sizeof(before));
-	assert_non_null(strstr(error.text, "big.yaml:"));
+	assert_ptr_equal(strstr(error.text, "big.yaml:"), error.text);
+	while ((at = strstr(at, "big.yaml:"))) {
+		assert_int_equal(sscanf(at, "big.yaml:%u:", &line), 1);
+		assert_in_range(line, first, first + GUILTY - 1);
+		at++;
+		named++;
+	}
+	at = strstr(error.text, ", and ");
+	assert_non_null(at);
+	assert_int_equal(sscanf(at, ", and %u more like them", &more), 1);
+	assert_in_range(named + more, GUILTY / 2, GUILTY);
+}
+
+/* Many rules of which none is worse than others are too much all the same. */
+static void test_bound_even(void **state)
+{
+	static char globs[8000][128];
+	static struct rule rules[8000];
+	struct automaton automaton;
+	struct error error = {0};
+	unsigned int seed = 3;
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < N_OF(rules); i++) {
+		globs[i][0] = '/';
+		for (j = 1; j < 100; j++)
+			globs[i][j] = (char)('a' + rand_r(&seed) % 26);
+		rules[i] = rule(RULE_ALLOW, 1u << (i % 13), globs[i]);
+	}
+	assert_int_equal(automaton_compile(rules, N_OF(rules), NULL, 0, &automaton, &error),
+			 -E2BIG);
+	assert_non_null(strstr(error.text, "none of them more than others"));
+}
+
+/* So are too many different sets of bytes. */
+static void test_bound_sets(void **state)
+{
+	static char globs[BH_MAX_SETS + 1][16];
+	static struct rule rules[BH_MAX_SETS + 1];
+	struct automaton automaton;
+	struct error error = {0};
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < N_OF(rules); i++) {
+		snprintf(globs[i], sizeof(globs[i]), "/[\\x%02x\\x%02x]", 0x40 + i % 64,
+			 0xc0 + i / 64);
+		rules[i] = rule(RULE_ALLOW, R, globs[i]);
+		rules[i].place = (struct place){"sets.yaml", i + 1, 7};
+	}
+	assert_int_equal(automaton_compile(rules, N_OF(rules), NULL, 0, &automaton, &error),
+			 -E2BIG);
+	assert_non_null(strstr(error.text, "sets.yaml:1025:7: "));
 }
 
 /* A bad glob is refused with its place. */
@@ -673,6 +735,7 @@ int main(void)
 		cmocka_unit_test(test_self),	     cmocka_unit_test(test_long),
 		cmocka_unit_test(test_differential), cmocka_unit_test(test_minimal),
 		cmocka_unit_test(test_pages),	     cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_bound_even),   cmocka_unit_test(test_bound_sets),
 		cmocka_unit_test(test_bad_rule),     cmocka_unit_test(test_speed),
 	};
 

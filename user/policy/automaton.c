@@ -137,14 +137,14 @@ static void fill_self(struct automaton *automaton, const struct mount_view *moun
 	}
 }
 
-static int finish(struct dfa *dfa, const __u32 *start_state, struct views *views,
-		  struct automaton *automaton)
+static int finish(const struct dfa *dfa, __u32 *block, const __u32 *start_state,
+		  struct views *views, struct automaton *automaton)
 {
-	_cleanup_free_ __u32 *block = calloc(dfa->nstates, sizeof(*block)), *state = NULL;
+	_cleanup_free_ __u32 *state = NULL;
 	size_t i, nblocks;
 	int r;
 
-	if (!block || dfa_minimise(dfa, block, &nblocks) < 0)
+	if (dfa_minimise(dfa, block, &nblocks) < 0)
 		return -ENOMEM;
 	state = calloc(nblocks, sizeof(*state));
 	if (!state)
@@ -160,34 +160,33 @@ static int finish(struct dfa *dfa, const __u32 *start_state, struct views *views
 	return 0;
 }
 
-/* 0, -ENOMEM or -E2BIG. */
-static int compile(const struct rule *rules, size_t nrules, const struct mount_view *mounts,
-		   size_t nmounts, struct automaton *ret)
+/* What automaton_compile was given. */
+struct compilation {
+	const struct rule *rules;
+	size_t nrules;
+	const struct mount_view *mounts;
+	size_t nmounts;
+};
+
+static int build_table(const struct compilation *c, struct nfa *nfa, struct automaton *automaton,
+		       struct error *error)
 {
-	_cleanup_free_ __u32 *start_state = calloc(nmounts + 1, sizeof(*start_state));
-	_cleanup_(automaton_done) struct automaton automaton = {0};
+	_cleanup_free_ __u32 *start_state = calloc(c->nmounts + 1, sizeof(*start_state));
+	_cleanup_free_ __u32 *block = NULL;
 	_cleanup_(views_done) struct views views = {0};
-	_cleanup_(nfa_done) struct nfa nfa = {0};
 	_cleanup_(dfa_done) struct dfa dfa = {0};
 	int r;
 
-	if (!start_state)
+	if (!start_state || collect_views(nfa, c->mounts, c->nmounts, &views) < 0)
 		return -ENOMEM;
-	r = nfa_init(&nfa, rules, nrules);
-	if (r < 0)
-		return r;
-	if (collect_views(&nfa, mounts, nmounts, &views) < 0)
-		return -ENOMEM;
-	r = dfa_build(&dfa, &nfa, views.sets, views.nstarts + 1, start_state);
-	if (r < 0)
-		return r;
-	r = finish(&dfa, start_state, &views, &automaton);
-	if (r < 0)
-		return r;
-	fill_self(&automaton, mounts, nmounts);
-	*ret = automaton;
-	memset(&automaton, 0, sizeof(automaton));
-	return 0;
+	r = dfa_build(&dfa, nfa, views.sets, views.nstarts + 1, start_state);
+	if (r == 0) {
+		block = calloc(dfa.nstates, sizeof(*block));
+		r = block ? finish(&dfa, block, start_state, &views, automaton) : -ENOMEM;
+	}
+	if (r == -E2BIG)
+		return blame_rules(&dfa, nfa, block, c->rules, c->nrules, error);
+	return r;
 }
 
 static const char *place_file(const struct rule *rule)
@@ -222,30 +221,31 @@ static int check_mounts(const struct mount_view *mounts, size_t nmounts, struct 
 	return 0;
 }
 
-/* Says which rule is the first that does not fit: the smallest number of rules that fails. */
-static int refuse_size(const struct rule *rules, size_t nrules, const struct mount_view *mounts,
-		       size_t nmounts, struct error *error)
+static int refuse_sets(const struct rule *rule, struct error *error)
 {
-	size_t fits = 0, fails = nrules, middle;
+	return error_set(error, E2BIG,
+			 "%s:%u:%u: %.200s: more than %u different [...] in a policy: write * or "
+			 "the names",
+			 place_file(rule), rule->place.line, rule->place.column, rule->glob,
+			 BH_MAX_SETS);
+}
 
-	while (fits + 1 < fails) {
-		struct automaton probe = {0};
+static int compile(const struct compilation *c, struct automaton *ret, struct error *error)
+{
+	_cleanup_(automaton_done) struct automaton automaton = {0};
+	_cleanup_(nfa_done) struct nfa nfa = {0};
+	int r = nfa_init(&nfa, c->rules, c->nrules);
 
-		middle = fits + (fails - fits) / 2;
-		if (compile(rules, middle, mounts, nmounts, &probe) < 0)
-			fails = middle;
-		else
-			fits = middle;
-		automaton_done(&probe);
-	}
-	if (!fails)
-		return error_set(error, E2BIG, "the mounts alone exceed the table's bound");
-	return error_set(
-		error, E2BIG,
-		"%s:%u:%u: %s: with this rule the table exceeds its bound of %u words: write "
-		"fewer * and /**/ before it",
-		place_file(&rules[fails - 1]), rules[fails - 1].place.line,
-		rules[fails - 1].place.column, rules[fails - 1].glob, BH_MAX_TABLE_WORDS);
+	if (r == -E2BIG)
+		return refuse_sets(&c->rules[nfa.rule - 1], error);
+	if (r == 0)
+		r = build_table(c, &nfa, &automaton, error);
+	if (r < 0)
+		return r;
+	fill_self(&automaton, c->mounts, c->nmounts);
+	*ret = automaton;
+	memset(&automaton, 0, sizeof(automaton));
+	return 0;
 }
 
 int automaton_compile(const struct rule *rules, size_t nrules, const struct mount_view *mounts,
@@ -253,14 +253,10 @@ int automaton_compile(const struct rule *rules, size_t nrules, const struct moun
 {
 	int r = check_rules(rules, nrules, error);
 
-	if (r < 0)
-		return r;
-	r = check_mounts(mounts, nmounts, error);
-	if (r < 0)
-		return r;
-	r = compile(rules, nrules, mounts, nmounts, ret);
-	if (r == -E2BIG)
-		return refuse_size(rules, nrules, mounts, nmounts, error);
+	if (r == 0)
+		r = check_mounts(mounts, nmounts, error);
+	if (r == 0)
+		r = compile(&(struct compilation){rules, nrules, mounts, nmounts}, ret, error);
 	if (r == -ENOMEM)
 		return error_set(error, ENOMEM, "no memory to compile the policy");
 	return r;

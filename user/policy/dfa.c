@@ -5,21 +5,15 @@
 #include "grow.h"
 #include "hash.h"
 
-/* The node sets of the states, one behind the other. */
-struct sets {
-	__u32 *pool;
-	size_t used, pool_size;
-	size_t *begin; /* by state, one more than there are states */
-	size_t begin_size;
-	struct hash_index index, label_index;
+/* To find a set's state and the number of a set of labels. */
+struct indexes {
+	struct hash_index states, labels;
 };
 
-static void sets_done(struct sets *sets)
+static void indexes_done(struct indexes *indexes)
 {
-	free(sets->pool);
-	free(sets->begin);
-	hash_done(&sets->index);
-	hash_done(&sets->label_index);
+	hash_done(&indexes->states);
+	hash_done(&indexes->labels);
 }
 
 static __u64 hash_nodes(const __u32 *items, size_t n)
@@ -32,7 +26,7 @@ static __u64 hash_nodes(const __u32 *items, size_t n)
 	return hash;
 }
 
-static int is_set_of(const struct sets *sets, __u32 state, const struct nodes *nodes)
+static int is_set_of(const struct dfa_sets *sets, __u32 state, const struct nodes *nodes)
 {
 	size_t begin = sets->begin[state];
 
@@ -40,8 +34,10 @@ static int is_set_of(const struct sets *sets, __u32 state, const struct nodes *n
 	       (!nodes->n || !memcmp(sets->pool + begin, nodes->items, nodes->n * sizeof(__u32)));
 }
 
-static int add_state(struct dfa *dfa, struct sets *sets, const struct nodes *nodes, __u32 verdict)
+static int add_state(struct dfa *dfa, const struct nodes *nodes, __u32 verdict)
 {
+	struct dfa_sets *sets = &dfa->sets;
+
 	if (nodes->n > BH_MAX_DFA_NODES - sets->used)
 		return -E2BIG;
 	if (grow(&sets->pool, &sets->pool_size, sets->used + nodes->n + 1) < 0 ||
@@ -58,32 +54,33 @@ static int add_state(struct dfa *dfa, struct sets *sets, const struct nodes *nod
 }
 
 /* The state of a sorted set, made if there is none. 0, -ENOMEM or -E2BIG. */
-static int intern(struct dfa *dfa, struct nfa *nfa, struct sets *sets, const struct nodes *nodes,
-		  __u32 *ret_state)
+static int intern(struct dfa *dfa, struct nfa *nfa, struct indexes *indexes,
+		  const struct nodes *nodes, __u32 *ret_state)
 {
 	__u64 hash = hash_nodes(nodes->items, nodes->n);
 	__u32 state;
 	size_t at;
 	int r;
 
-	if (hash_reserve(&sets->index) < 0)
+	if (hash_reserve(&indexes->states) < 0)
 		return -ENOMEM;
-	for (at = hash_begin(&sets->index, hash); hash_next(&sets->index, hash, &at, &state);) {
-		if (is_set_of(sets, state, nodes)) {
+	for (at = hash_begin(&indexes->states, hash);
+	     hash_next(&indexes->states, hash, &at, &state);) {
+		if (is_set_of(&dfa->sets, state, nodes)) {
 			*ret_state = state;
 			return 0;
 		}
 	}
-	r = add_state(dfa, sets, nodes, nfa_verdict(nfa, nodes));
+	r = add_state(dfa, nodes, nfa_verdict(nfa, nodes));
 	if (r < 0)
 		return r;
 	*ret_state = (__u32)dfa->nstates - 1;
-	hash_put(&sets->index, hash, at, *ret_state);
+	hash_put(&indexes->states, hash, at, *ret_state);
 	return 0;
 }
 
 /* The number of a set of labels, most of which many edges have. */
-static int intern_labels(struct dfa *dfa, struct sets *sets, const struct byte_set *labels,
+static int intern_labels(struct dfa *dfa, struct indexes *indexes, const struct byte_set *labels,
 			 __u32 *ret)
 {
 	__u64 hash = 0;
@@ -91,17 +88,17 @@ static int intern_labels(struct dfa *dfa, struct sets *sets, const struct byte_s
 
 	for (i = 0; i < BYTE_SET_WORDS; i++)
 		hash = hash_mix(hash, labels->words[i]);
-	if (hash_reserve(&sets->label_index) < 0 ||
+	if (hash_reserve(&indexes->labels) < 0 ||
 	    grow(&dfa->labels, &dfa->labels_size, dfa->nlabels + 1) < 0)
 		return -ENOMEM;
-	for (at = hash_begin(&sets->label_index, hash);
-	     hash_next(&sets->label_index, hash, &at, ret);) {
+	for (at = hash_begin(&indexes->labels, hash);
+	     hash_next(&indexes->labels, hash, &at, ret);) {
 		if (!memcmp(&dfa->labels[*ret], labels, sizeof(*labels)))
 			return 0;
 	}
 	*ret = (__u32)dfa->nlabels++;
 	dfa->labels[*ret] = *labels;
-	hash_put(&sets->label_index, hash, at, *ret);
+	hash_put(&indexes->labels, hash, at, *ret);
 	return 0;
 }
 
@@ -188,7 +185,7 @@ static void add_way(struct ways *ways, __u32 head, const struct byte_set *labels
 	byte_set_unite(&ways->items[i].labels, labels);
 }
 
-static int add_edges(struct dfa *dfa, struct sets *sets, __u32 tail, const struct ways *ways)
+static int add_edges(struct dfa *dfa, struct indexes *indexes, __u32 tail, const struct ways *ways)
 {
 	struct dfa_edge *edge;
 	size_t i;
@@ -202,7 +199,7 @@ static int add_edges(struct dfa *dfa, struct sets *sets, __u32 tail, const struc
 			continue;
 		edge = &dfa->edges[dfa->nedges++];
 		*edge = (struct dfa_edge){.tail = tail, .head = ways->items[i].head};
-		if (intern_labels(dfa, sets, &ways->items[i].labels, &edge->labels) < 0)
+		if (intern_labels(dfa, indexes, &ways->items[i].labels, &edge->labels) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -264,7 +261,7 @@ static void mark_named(const struct dfa *dfa, const struct nfa *nfa, const struc
 }
 
 /* A copy: the pool moves as sets are added. */
-static int copy_set(const struct sets *sets, __u32 state, struct nodes *to)
+static int copy_set(const struct dfa_sets *sets, __u32 state, struct nodes *to)
 {
 	size_t i;
 
@@ -277,7 +274,7 @@ static int copy_set(const struct sets *sets, __u32 state, struct nodes *to)
 }
 
 /* Finds where a state leads, making the states that are new. */
-static int explore(struct dfa *dfa, struct nfa *nfa, struct sets *sets, __u32 state,
+static int explore(struct dfa *dfa, struct nfa *nfa, struct indexes *indexes, __u32 state,
 		   struct nodes *from, struct nodes *to)
 {
 	struct byte_set named, labels;
@@ -287,7 +284,7 @@ static int explore(struct dfa *dfa, struct nfa *nfa, struct sets *sets, __u32 st
 	int r;
 
 	ways.n = 0;
-	if (copy_set(sets, state, from) < 0)
+	if (copy_set(&dfa->sets, state, from) < 0)
 		return -ENOMEM;
 	mark_named(dfa, nfa, from, &named, &usual);
 	for (label = 0; label < dfa->nclasses; label++) {
@@ -300,19 +297,19 @@ static int explore(struct dfa *dfa, struct nfa *nfa, struct sets *sets, __u32 st
 			byte_set_add(&labels, label);
 		r = nfa_step(nfa, from, dfa->byte_of[label], to);
 		if (r == 0)
-			r = intern(dfa, nfa, sets, to, &head);
+			r = intern(dfa, nfa, indexes, to, &head);
 		if (r < 0)
 			return r;
 		add_way(&ways, head, &labels);
 	}
-	return add_edges(dfa, sets, state, &ways);
+	return add_edges(dfa, indexes, state, &ways);
 }
 
 int dfa_build(struct dfa *dfa, struct nfa *nfa, const struct nodes *starts, size_t nstarts,
 	      __u32 *ret_starts)
 {
 	_cleanup_(nodes_done) struct nodes from = {0}, to = {0};
-	_cleanup_(sets_done) struct sets sets = {0};
+	_cleanup_(indexes_done) struct indexes indexes = {0};
 	const struct nodes none = {0};
 	__u32 state;
 	size_t i;
@@ -320,15 +317,15 @@ int dfa_build(struct dfa *dfa, struct nfa *nfa, const struct nodes *starts, size
 
 	memset(dfa, 0, sizeof(*dfa));
 	fill_classes(dfa, nfa);
-	if (fill_class_sets(dfa, nfa) < 0 || intern(dfa, nfa, &sets, &none, &state) < 0)
+	if (fill_class_sets(dfa, nfa) < 0 || intern(dfa, nfa, &indexes, &none, &state) < 0)
 		return -ENOMEM;
 	for (i = 0; i < nstarts; i++) {
-		r = intern(dfa, nfa, &sets, &starts[i], &ret_starts[i]);
+		r = intern(dfa, nfa, &indexes, &starts[i], &ret_starts[i]);
 		if (r < 0)
 			return r;
 	}
 	for (state = 1; state < dfa->nstates; state++) {
-		r = explore(dfa, nfa, &sets, state, &from, &to);
+		r = explore(dfa, nfa, &indexes, state, &from, &to);
 		if (r < 0)
 			return r;
 	}
@@ -341,5 +338,7 @@ void dfa_done(struct dfa *dfa)
 	free(dfa->edges);
 	free(dfa->labels);
 	free(dfa->class_sets);
+	free(dfa->sets.pool);
+	free(dfa->sets.begin);
 	memset(dfa, 0, sizeof(*dfa));
 }

@@ -14,10 +14,19 @@ struct dfa_edge {
 	__u32 labels;	  /* its byte classes, in dfa.labels */
 };
 
+/* The sets of nodes that the states are: that of s is pool[begin[s]]..pool[begin[s + 1] - 1]. */
+struct dfa_sets {
+	__u32 *pool;
+	size_t used, pool_size;
+	size_t *begin;
+	size_t begin_size;
+};
+
 /* State 0 is dead: no verdict, no way on. */
 struct dfa {
 	__u32 *verdicts; /* nfa_verdict of each state */
 	size_t nstates, states_size;
+	struct dfa_sets sets;
 	struct dfa_edge *edges;
 	size_t nedges, edges_size;
 	struct byte_set *labels;
@@ -31,7 +40,8 @@ struct dfa {
 
 /*
  * Every state reachable from the start sets; ret_starts[i] is the state of starts[i]. 0, -ENOMEM,
- * or -E2BIG past BH_MAX_DFA_EDGES or BH_MAX_DFA_NODES. The caller calls dfa_done in every case.
+ * or -E2BIG past BH_MAX_DFA_EDGES or BH_MAX_DFA_NODES: then `dfa` has what was found until then. The
+ * caller calls dfa_done in every case.
  */
 int dfa_build(struct dfa *dfa, struct nfa *nfa, const struct nodes *starts, size_t nstarts,
 	      __u32 *ret_starts);
@@ -48,5 +58,12 @@ int dfa_minimise(const struct dfa *dfa, __u32 *ret_block, size_t *ret_nblocks);
  * there. 0, -ENOMEM, or -E2BIG past BH_MAX_TABLE_WORDS. */
 int dfa_table(const struct dfa *dfa, const __u32 *block, size_t nblocks, __u32 *ret_state,
 	      struct automaton *automaton);
+
+/*
+ * blame.c: sets the error for a table that is too large, naming the rules that multiply it; `block`
+ * as dfa_minimise gave it, or NULL. -E2BIG or -ENOMEM.
+ */
+int blame_rules(const struct dfa *dfa, const struct nfa *nfa, const __u32 *block,
+		const struct rule *rules, size_t nrules, struct error *error);
 
 #endif

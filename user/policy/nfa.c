@@ -54,9 +54,18 @@ static int new_node(struct nfa *nfa, __u16 symbol, __u32 *ret_node)
 {
 	if (grow(&nfa->nodes, &nfa->nodes_size, nfa->nnodes + 1) < 0)
 		return -ENOMEM;
-	nfa->nodes[nfa->nnodes] = (struct nfa_node){.symbol = symbol};
+	nfa->nodes[nfa->nnodes] = (struct nfa_node){.symbol = symbol, .rule = nfa->rule};
 	*ret_node = (__u32)nfa->nnodes++;
 	return 0;
+}
+
+void nfa_disown(struct nfa *nfa, __u32 node, __u32 rule)
+{
+	if (nfa->nodes[node].rule == rule)
+		return;
+	nfa->nodes[node].rule = 0;
+	if (nfa->nodes[node].symbol == NFA_DEEP)
+		nfa->nodes[node + 1].rule = 0;
 }
 
 /* The child of `parent` by `symbol`, made if there is none. */
@@ -67,6 +76,7 @@ static int child_node(struct nfa *nfa, __u32 parent, __u16 symbol, __u32 *ret_ch
 	for (edge = nfa->nodes[parent].edge; edge; edge = nfa->edges[edge].next) {
 		child = nfa->edges[edge].child;
 		if (nfa->nodes[child].symbol == symbol) {
+			nfa_disown(nfa, child, nfa->rule);
 			*ret_child = child;
 			return 0;
 		}
@@ -175,10 +185,12 @@ int nfa_init(struct nfa *nfa, const struct rule *rules, size_t nrules)
 		return -ENOMEM;
 	for (i = 0; i < nrules; i++) {
 		addition.rule = &rules[i];
+		nfa->rule = (__u32)i + 1;
 		r = glob_expand(rules[i].glob, add_branch, &addition);
 		if (r < 0)
 			return r;
 	}
+	nfa->rule = 0;
 	return nfa_share(nfa);
 }
 

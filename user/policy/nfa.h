@@ -45,6 +45,7 @@ struct nfa_node {
 	__u32 edge;  /* the first in nfa.edges, 0: no child */
 	__u32 bind;  /* in nfa.binds, 0: none */
 	__u32 stamp; /* of the last set it was added to */
+	__u32 rule;  /* the only one it stands for, from 1; 0: several or none */
 	__u16 symbol;
 	__u16 allow, deny, quiet;
 };
@@ -60,10 +61,11 @@ struct nfa {
 	size_t nsets, sets_size;
 	struct byte_set literal; /* bytes that some symbol names */
 	__u32 stamp;
+	__u32 rule; /* whose nodes are made now, from 1; 0: none's */
 };
 
-/* Every function: 0 or -ENOMEM; nfa_init also -E2BIG past BH_MAX_SETS. The caller calls nfa_done in
- * every case. */
+/* Every function: 0 or -ENOMEM; nfa_init also -E2BIG past BH_MAX_SETS, nfa.rule being the rule
+ * that was too much. The caller calls nfa_done in every case. */
 int nfa_init(struct nfa *nfa, const struct rule *rules, size_t nrules);
 void nfa_done(struct nfa *nfa);
 
@@ -75,6 +77,8 @@ void nfa_done(struct nfa *nfa);
 int nfa_add_mount(struct nfa *nfa, const struct mount_view *mount, __u32 *root,
 		  struct nodes *start);
 
+/* The node stands for this rule too: if that is another one than before, for none alone. */
+void nfa_disown(struct nfa *nfa, __u32 node, __u32 rule);
 /* nfa_share.c: makes one node of those from which the same is read on and decided; only before
  * mounts are added. */
 int nfa_share(struct nfa *nfa);

@@ -66,7 +66,7 @@ static bool is_same(const struct nfa *nfa, const struct nfa_node *a, const struc
 /* The first node that is the same as this one. */
 static int find_same(struct sharing *sharing, __u32 node)
 {
-	const struct nfa *nfa = sharing->nfa;
+	struct nfa *nfa = sharing->nfa;
 	__u64 hash = hash_node(nfa, &nfa->nodes[node]);
 	__u32 other;
 	size_t at;
@@ -76,6 +76,7 @@ static int find_same(struct sharing *sharing, __u32 node)
 	for (at = hash_begin(&sharing->index, hash);
 	     hash_next(&sharing->index, hash, &at, &other);) {
 		if (is_same(nfa, &nfa->nodes[other], &nfa->nodes[node])) {
+			nfa_disown(nfa, other, nfa->nodes[node].rule);
 			sharing->same[node] = other;
 			return 0;
 		}
