@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The automaton against fixed cases and, at random, against glob_match. */
+/* The automaton and glob_match against fixed cases; test_differential has the random ones. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "policy/automaton.h"
 
 #define R BH_PERM_READ
@@ -410,142 +409,8 @@ static void test_long(void **state)
 	automaton_done(&automaton);
 }
 
-static uint64_t random_state = 42;
-
-static unsigned int draw(unsigned int below)
-{
-	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-	return (unsigned int)(random_state >> 33) % below;
-}
-
-/* Few letters, so that random globs and random paths meet. */
-static const char *const names[] = {"a", "b", "ab", "ba", "aab", "\xff", "\n", "c"};
-static const char *const patterns[] = {"a",  "b",  "ab",  "*",	  "a*",	  "*b", "a*b",
-				       "**", "**", "*a*", "*b*a", "\xff", "\n"};
-
-static void random_text(char *text, const char *const *parts, size_t nparts, unsigned int most)
-{
-	unsigned int i, n = 1 + draw(most);
-
-	text[0] = '\0';
-	for (i = 0; i < n; i++) {
-		strcat(text, "/");
-		strcat(text, parts[draw((unsigned int)nparts)]);
-	}
-}
-
-struct random_case {
-	struct rule rules[12];
-	char globs[12][64], roots[5][64], points[5][64];
-	struct mount_view mounts[5];
-	size_t nrules, nmounts;
-};
-
-static void random_case(struct random_case *c)
-{
-	size_t i;
-
-	c->nrules = 1 + draw(12);
-	c->nmounts = draw(6);
-	for (i = 0; i < c->nrules; i++) {
-		random_text(c->globs[i], patterns, N_OF(patterns), 4);
-		c->rules[i] = rule((enum rule_effect)draw(3), 1 + draw(BH_PERM_ALL), c->globs[i]);
-	}
-	for (i = 0; i < c->nmounts; i++) {
-		random_text(c->roots[i], names, N_OF(names), 2);
-		random_text(c->points[i], names, N_OF(names), 2);
-		if (!draw(3))
-			strcpy(c->roots[i], "/");
-		if (!draw(3))
-			strcpy(c->points[i], "/");
-		c->mounts[i] = (struct mount_view){1 + draw(3), c->roots[i], c->points[i]};
-	}
-}
-
-struct verdict {
-	__u32 allow, deny, quiet;
-};
-
-/* What the rules say of one name, by glob_match alone. */
-static void judge_name(const struct random_case *c, const char *path, struct verdict *verdict)
-{
-	__u32 perms;
-	size_t i;
-
-	for (i = 0; i < c->nrules; i++) {
-		if (!glob_match(c->rules[i].glob, path, strlen(path)))
-			continue;
-		perms = c->rules[i].perms | (c->rules[i].perms & W ? A : 0);
-		verdict->allow |= c->rules[i].effect == RULE_ALLOW ? perms : 0;
-		verdict->deny |= c->rules[i].effect == RULE_DENY ? perms : 0;
-		verdict->quiet |= c->rules[i].effect == RULE_QUIET ? perms : 0;
-	}
-}
-
-/* The names a file has through the mounts of its superblock, judged one by one. */
-static void judge_file(const struct random_case *c, __u32 sbid, const char *path,
-		       struct verdict *verdict)
-{
-	char seen[256];
-	size_t i, length;
-
-	path = strcmp(path, "/") ? path : "";
-	for (i = 0; i < c->nmounts; i++) {
-		const struct mount_view *mount = &c->mounts[i];
-
-		length = strcmp(mount->root, "/") ? strlen(mount->root) : 0;
-		if (mount->sbid != sbid || strncmp(path, mount->root, length) ||
-		    (path[length] && path[length] != '/'))
-			continue;
-		snprintf(seen, sizeof(seen), "%s%s", strcmp(mount->point, "/") ? mount->point : "",
-			 path + length);
-		judge_name(c, seen, verdict);
-	}
-}
-
-static void compare(const struct random_case *c, const struct automaton *automaton, __u32 sbid,
-		    const char *path)
-{
-	struct verdict v = {0};
-	__u32 allow, quiet;
-	int r = automaton_walk(automaton, sbid, path, strlen(path), &allow, &quiet);
-
-	if (r == -ENOENT)
-		return;
-	if (sbid)
-		judge_file(c, sbid, path, &v);
-	else
-		judge_name(c, path, &v);
-	v.allow &= ~v.deny;
-	if (allow != v.allow || quiet != (v.quiet & ~v.allow))
-		fail_msg("superblock %u, %s: allow %x, expected %x", sbid, path, allow, v.allow);
-}
-
-/* Thousands of random rule sets and mounts: automaton and glob_match agree on every path. */
-static void test_differential(void **state)
-{
-	struct random_case c;
-	char path[128];
-	int i, j;
-
-	(void)state;
-	for (i = 0; i < 3000; i++) {
-		struct automaton automaton;
-
-		random_case(&c);
-		automaton = compile(c.rules, c.nrules, c.mounts, c.nmounts);
-		for (j = 0; j < 60; j++) {
-			random_text(path, names, N_OF(names), 5);
-			if (!draw(20))
-				strcpy(path, "/");
-			compare(&c, &automaton, draw(4), path);
-		}
-		automaton_done(&automaton);
-	}
-}
-
 /* No two rows of a table are equal: no path tells states apart that the table keeps apart for
- * nothing (the converse, that none were merged wrongly, is the differential test). */
+ * nothing (test_differential tells the converse, that none were merged wrongly). */
 static void test_minimal(void **state)
 {
 	const struct rule rules[] = {rule(RULE_ALLOW, R, "/usr/lib/**/*.so*"),
@@ -691,52 +556,16 @@ static void test_bad_rule(void **state)
 	assert_non_null(strstr(error.text, "x.yaml:3:9: /a/[b at byte 4: [ without ]"));
 }
 
-/* Hundreds of rules under thirty mounts compile while a person waits for a prompt. */
-static void test_speed(void **state)
-{
-	static char globs[500][64], points[30][32], roots[30][32];
-	static struct rule rules[500];
-	static struct mount_view mounts[30];
-	struct timespec begin, end;
-	struct automaton automaton;
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < 500; i++) {
-		snprintf(globs[i], sizeof(globs[i]),
-			 i % 10 ? "/usr/share/package%zu/%s" : "/**/secret%zu%s", i * 7919 % 1000,
-			 i % 3 ? "**" : "*.conf");
-		if (!(i % 10))
-			snprintf(globs[i], sizeof(globs[i]), "/**/secret%zu", i % 200);
-		rules[i] = rule(i % 10 ? RULE_ALLOW : RULE_DENY, R, globs[i]);
-	}
-	for (i = 0; i < 30; i++) {
-		snprintf(points[i], sizeof(points[i]), "/usr/share/package%zu", i * 7919 % 1000);
-		snprintf(roots[i], sizeof(roots[i]), "/exports/volume%zu", i);
-		mounts[i] =
-			(struct mount_view){1 + (__u32)i % 6, i % 4 ? roots[i] : "/", points[i]};
-	}
-	clock_gettime(CLOCK_MONOTONIC, &begin);
-	automaton = compile(rules, 500, mounts, 30);
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	print_message("%u words, %u classes, %ld ms\n", automaton.head.nwords,
-		      automaton.head.nclasses,
-		      (end.tv_sec - begin.tv_sec) * 1000 + (end.tv_nsec - begin.tv_nsec) / 1000000);
-	assert_in_range(end.tv_sec - begin.tv_sec, 0, 3);
-	automaton_done(&automaton);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_glob_check),   cmocka_unit_test(test_meaning),
-		cmocka_unit_test(test_verdicts),     cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_mounts),	     cmocka_unit_test(test_one_name_denied),
-		cmocka_unit_test(test_self),	     cmocka_unit_test(test_long),
-		cmocka_unit_test(test_differential), cmocka_unit_test(test_minimal),
-		cmocka_unit_test(test_pages),	     cmocka_unit_test(test_bound),
-		cmocka_unit_test(test_bound_even),   cmocka_unit_test(test_bound_sets),
-		cmocka_unit_test(test_bad_rule),     cmocka_unit_test(test_speed),
+		cmocka_unit_test(test_glob_check), cmocka_unit_test(test_meaning),
+		cmocka_unit_test(test_verdicts),   cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_mounts),	   cmocka_unit_test(test_one_name_denied),
+		cmocka_unit_test(test_self),	   cmocka_unit_test(test_long),
+		cmocka_unit_test(test_minimal),	   cmocka_unit_test(test_pages),
+		cmocka_unit_test(test_bound),	   cmocka_unit_test(test_bound_even),
+		cmocka_unit_test(test_bound_sets), cmocka_unit_test(test_bad_rule),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

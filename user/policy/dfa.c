@@ -225,13 +225,19 @@ static __u32 next_child(struct children *children)
 	return nfa->edges[edge].child;
 }
 
-static size_t first_unnamed(const struct dfa *dfa, const struct byte_set *named)
+/* A class that no literal names: rather that of a byte which few sets tell from others. NUL, which
+ * is in none, is the last choice. */
+static size_t find_unnamed(const struct dfa *dfa, const struct byte_set *named)
 {
-	size_t label = 0;
+	size_t label = dfa->nclasses;
 
-	while (label < dfa->nclasses && byte_set_has(named, label))
-		label++;
-	return label;
+	if (!byte_set_has(named, dfa->classes[1]))
+		return dfa->classes[1];
+	while (label-- && (byte_set_has(named, label) || label == dfa->classes[0]))
+		;
+	if (label < dfa->nclasses)
+		return label;
+	return byte_set_has(named, dfa->classes[0]) ? dfa->nclasses : dfa->classes[0];
 }
 
 /* The classes that lead elsewhere than the class *ret_usual does; that is nclasses if all do. */
@@ -247,7 +253,7 @@ static void mark_named(const struct dfa *dfa, const struct nfa *nfa, const struc
 		if (nfa->nodes[child].symbol < 256)
 			byte_set_add(named, dfa->classes[nfa->nodes[child].symbol]);
 	}
-	*ret_usual = first_unnamed(dfa, named);
+	*ret_usual = find_unnamed(dfa, named);
 	while (*ret_usual < dfa->nclasses && (child = next_child(&sets))) {
 		struct byte_set differ;
 
