@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# make [all|check|soak|bench|bench-rules|lint|demo|lab|install|clean]   V=1 shows commands, SAN=1 builds with ASan and
-# UBSan, BUILD=DIR builds elsewhere.
+# make [all|check|soak|bench|bench-rules|lint|demo|lab|install|clean]   V=1 shows commands, SAN=1 builds
+# with ASan and UBSan, BUILD=DIR builds elsewhere.
 
 BUILD   ?= build
 PREFIX  ?= /usr/local

@@ -53,6 +53,13 @@
  * person can still read. At the bound: the policy does not load. */
 #define BH_MAX_BRANCHES 1024
 #define BH_MAX_BRACE_DEPTH 8
+/* Globs of one policy, braces written out, and nodes of their trie: about 100 MiB. Four for each rule
+ * there may be. At the bound: the policy does not load. */
+#define BH_MAX_GLOBS 65536
+#define BH_MAX_NFA_NODES (4u << 20)
+/* Pairs of globs looked at for rules that say nothing: half a second. At the bound: the others are
+ * not looked at; such a rule is a mistake, not a danger. */
+#define BH_MAX_REVIEW (4u << 20)
 /* Different [...] of one policy: each can split the classes of bytes, and is compared with each. At
  * the bound: the policy does not load. */
 #define BH_MAX_SETS 1024

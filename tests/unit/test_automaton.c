@@ -541,6 +541,30 @@ static void test_bound_sets(void **state)
 	assert_int_equal(automaton_compile(rules, N_OF(rules), NULL, 0, &automaton, &error),
 			 -E2BIG);
 	assert_non_null(strstr(error.text, "sets.yaml:1025:7: "));
+	assert_non_null(strstr(error.text, "too many different [...]"));
+}
+
+/* And braces that write out to more text than there should be. */
+static void test_bound_nodes(void **state)
+{
+	static char globs[24][512];
+	static struct rule rules[24];
+	struct automaton automaton;
+	struct error error = {0};
+	char name[201];
+	unsigned int i;
+
+	(void)state;
+	memset(name, 'x', 200);
+	name[200] = '\0';
+	for (i = 0; i < N_OF(rules); i++) {
+		snprintf(globs[i], sizeof(globs[i]),
+			 "/{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}%c%s", 'c' + i, name);
+		rules[i] = rule(RULE_ALLOW, R, globs[i]);
+	}
+	assert_int_equal(automaton_compile(rules, N_OF(rules), NULL, 0, &automaton, &error),
+			 -E2BIG);
+	assert_non_null(strstr(error.text, "too long together, braces written out"));
 }
 
 /* A bad glob is refused with its place. */
@@ -565,7 +589,8 @@ int main(void)
 		cmocka_unit_test(test_self),	   cmocka_unit_test(test_long),
 		cmocka_unit_test(test_minimal),	   cmocka_unit_test(test_pages),
 		cmocka_unit_test(test_bound),	   cmocka_unit_test(test_bound_even),
-		cmocka_unit_test(test_bound_sets), cmocka_unit_test(test_bad_rule),
+		cmocka_unit_test(test_bound_sets), cmocka_unit_test(test_bound_nodes),
+		cmocka_unit_test(test_bad_rule),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -869,6 +869,13 @@ static void test_bounds(void **state)
 		end += sprintf(end, "      - /n/%d\n", i);
 	expect_refusal(write_text("rules.yaml", big), NULL, EINVAL,
 		       "16392:9: more than 16384 rules");
+	end = stpcpy(big, HEAD "files:\n  - allow: [read]\n    on:\n");
+	for (i = 0; i <= 64; i++)
+		end += sprintf(
+			end, "      - '/n/%d/{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}'\n",
+			i);
+	expect_refusal(write_text("branches.yaml", big), NULL, EINVAL,
+		       "72:9: more than 65536 globs, braces written out");
 	memset(big, ' ', sizeof(big) - 1);
 	expect_refusal(write_text("big.yaml", big), NULL, EINVAL, "larger than a policy may be");
 	memset(big, '[', 200000);

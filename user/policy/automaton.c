@@ -221,13 +221,16 @@ static int check_mounts(const struct mount_view *mounts, size_t nmounts, struct 
 	return 0;
 }
 
-static int refuse_sets(const struct rule *rule, struct error *error)
+/* What nfa_init stopped at. */
+static int refuse_rule(const struct nfa *nfa, const struct rule *rule, struct error *error)
 {
-	return error_set(error, E2BIG,
-			 "%s:%u:%u: %.200s: more than %u different [...] in a policy: write * or "
-			 "the names",
-			 place_file(rule), rule->place.line, rule->place.column, rule->glob,
-			 BH_MAX_SETS);
+	const char *reason = nfa->nnodes > BH_MAX_NFA_NODES
+				     ? "the globs are too long together, braces written out: write "
+				       "* or fewer braces"
+				     : "too many different [...] in a policy: write * or the names";
+
+	return error_set(error, E2BIG, "%s:%u:%u: %.200s: %s", place_file(rule), rule->place.line,
+			 rule->place.column, rule->glob, reason);
 }
 
 static int compile(const struct compilation *c, struct automaton *ret, struct error *error)
@@ -237,7 +240,7 @@ static int compile(const struct compilation *c, struct automaton *ret, struct er
 	int r = nfa_init(&nfa, c->rules, c->nrules);
 
 	if (r == -E2BIG)
-		return refuse_sets(&c->rules[nfa.rule - 1], error);
+		return refuse_rule(&nfa, &c->rules[nfa.rule - 1], error);
 	if (r == 0)
 		r = build_table(c, &nfa, &automaton, error);
 	if (r < 0)

@@ -243,6 +243,25 @@ int glob_expand(const char *glob, glob_branch_fn take, void *context)
 	return expand(&e, 0, glob, glob + strlen(glob), NULL);
 }
 
+static int count_branch(const struct glob_branch *branch, void *context)
+{
+	size_t *n = context;
+
+	(void)branch;
+	++*n;
+	return 0;
+}
+
+size_t glob_branches(const char *glob)
+{
+	size_t n = 0;
+
+	if (!strchr(glob, '{'))
+		return 1;
+	(void)glob_expand(glob, count_branch, &n);
+	return n;
+}
+
 /* --- names as globs --- */
 
 size_t glob_head(const char *glob)

@@ -46,6 +46,9 @@ struct glob_branch {
 typedef int (*glob_branch_fn)(const struct glob_branch *branch, void *context);
 int glob_expand(const char *glob, glob_branch_fn take, void *context);
 
+/* How many there are. */
+size_t glob_branches(const char *glob);
+
 /* Offset of the first wildcard or brace; the length if there is none and the glob is one name. */
 size_t glob_head(const char *glob);
 /* Writes the bytes that `length` bytes of a glob without wildcards stand for, and a NUL behind

@@ -165,14 +165,11 @@ static const char *find(const char *at, const char *wanted)
 	return at;
 }
 
-/* The first braces are replaced by one alternative after the other. */
-int glob_match(const char *glob, const char *path, size_t length)
+static int match_braces(const char *glob, const char *open, const char *path, size_t length)
 {
-	const char *open = find(glob, "{"), *alternative, *end, *close;
+	const char *alternative, *end, *close;
 	char text[BH_MAX_GLOB + 1];
 
-	if (!*open)
-		return match_branch(glob, path, length);
 	for (close = open + 1; *close != '}'; close = find(close + (*close == ','), ",}"))
 		;
 	memcpy(text, glob, (size_t)(open - glob));
@@ -184,4 +181,15 @@ int glob_match(const char *glob, const char *path, size_t length)
 			return 1;
 	}
 	return 0;
+}
+
+/* The first braces are replaced by one alternative after the other. */
+int glob_match(const char *glob, const char *path, size_t length)
+{
+	const char *open = strchr(glob, '{');
+
+	if (open)
+		open = find(glob, "{");
+	return open && *open ? match_braces(glob, open, path, length)
+			     : match_branch(glob, path, length);
 }

@@ -25,6 +25,7 @@ struct loader {
 	/* rules[i].glob before links were followed: two names of one place are no mistake. */
 	char **written;
 	size_t nwritten;
+	size_t nbranches; /* of all rules */
 	struct vars vars;
 	struct resolver resolver;
 	struct read_file read[BH_MAX_INCLUDES];

@@ -161,6 +161,8 @@ static int add_branch(const struct glob_branch *branch, void *context)
 		if (r < 0)
 			return r;
 	}
+	if (addition->nfa->nnodes > BH_MAX_NFA_NODES)
+		return -E2BIG;
 	end = &addition->nfa->nodes[node];
 	end->allow |= rule->effect == RULE_ALLOW ? perms : 0;
 	end->deny |= rule->effect == RULE_DENY ? perms : 0;

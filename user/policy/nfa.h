@@ -64,8 +64,8 @@ struct nfa {
 	__u32 rule; /* whose nodes are made now, from 1; 0: none's */
 };
 
-/* Every function: 0 or -ENOMEM; nfa_init also -E2BIG past BH_MAX_SETS, nfa.rule being the rule
- * that was too much. The caller calls nfa_done in every case. */
+/* Every function: 0 or -ENOMEM; nfa_init also -E2BIG past BH_MAX_SETS or BH_MAX_NFA_NODES,
+ * nfa.rule being the rule that was too much. The caller calls nfa_done in every case. */
 int nfa_init(struct nfa *nfa, const struct rule *rules, size_t nrules);
 void nfa_done(struct nfa *nfa);
 

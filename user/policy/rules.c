@@ -78,7 +78,8 @@ int rules_read_glob(struct loader *loader, const struct place *place, const char
 	r = check_glob(loader, place, glob, written);
 	if (r < 0)
 		return r;
-	r = glob_expand(glob, check_branch, loader);
+	if (strchr(glob, '{'))
+		r = glob_expand(glob, check_branch, loader);
 	if (r < 0)
 		return prefix_place(loader, place, r);
 	*ret_glob = TAKE_PTR(glob);
@@ -96,6 +97,11 @@ static int push_rule(struct loader *loader, const struct clause *clause, const s
 		return error_at(loader->error, place,
 				"more than %d rules: write ** or * for what is alike",
 				BH_MAX_RULES);
+	loader->nbranches += glob_branches(glob);
+	if (loader->nbranches > BH_MAX_GLOBS)
+		return error_at(loader->error, place,
+				"more than %d globs, braces written out: write * or fewer braces",
+				BH_MAX_GLOBS);
 	if (grow(&policy->rules, &loader->rules_size, policy->nrules + 1) < 0 ||
 	    grow(&loader->written, &loader->written_size, policy->nrules + 1) < 0)
 		return error_set(loader->error, ENOMEM, "no memory for rules");

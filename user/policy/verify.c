@@ -15,12 +15,15 @@ struct review {
 	char *const *written;
 	struct hash_index by_text; /* those that were looked at */
 	struct nodes denies;
+	size_t *branches; /* by rule: how many it has */
+	size_t looks;
 };
 
 static void review_done(struct review *review)
 {
 	hash_done(&review->by_text);
 	nodes_done(&review->denies);
+	free(review->branches);
 }
 
 static __u64 hash_text(const char *text)
@@ -79,19 +82,41 @@ static int check_repeated(struct review *review, __u32 j)
 	return 0;
 }
 
-/* A deny, before or behind, that leaves nothing of an allow. */
-static int check_denied(const struct review *review, size_t j)
+static bool is_covered(struct review *review, __u32 i, size_t j)
 {
-	const struct rule *rule = &review->rules[j];
+	if (review->rules[j].perms & ~review->rules[i].perms ||
+	    !heads_meet(review->written[i], review->written[j]))
+		return false;
+	review->looks += review->branches[i] * review->branches[j];
+	return review->looks <= BH_MAX_REVIEW &&
+	       glob_covers(review->written[i], review->written[j]);
+}
+
+/* A deny, before or behind, that leaves nothing of an allow. */
+static int check_denied(struct review *review, size_t j)
+{
 	size_t k;
 
-	for (k = 0; rule->effect == RULE_ALLOW && k < review->denies.n; k++) {
-		__u32 i = review->denies.items[k];
+	for (k = 0; review->rules[j].effect == RULE_ALLOW && k < review->denies.n; k++) {
+		if (is_covered(review, review->denies.items[k], j))
+			return refuse_idle(review, j, review->denies.items[k]);
+	}
+	return 0;
+}
 
-		if (!(rule->perms & ~review->rules[i].perms) &&
-		    heads_meet(review->written[i], review->written[j]) &&
-		    glob_covers(review->written[i], review->written[j]))
-			return refuse_idle(review, j, i);
+/* Fills in what is known of each rule. */
+static int review_init(struct review *review, size_t first, size_t n)
+{
+	size_t i;
+
+	review->branches = calloc(n + 1, sizeof(*review->branches));
+	if (!review->branches)
+		return -ENOMEM;
+	for (i = first; i < n; i++) {
+		review->branches[i] = glob_branches(review->written[i]);
+		if (review->rules[i].effect == RULE_DENY &&
+		    nodes_push(&review->denies, (__u32)i) < 0)
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -107,10 +132,8 @@ int verify_rules(struct loader *loader, const struct unit *unit)
 	size_t i, n = loader->policy->nrules;
 	int r = 0;
 
-	for (i = unit->first_rule; i < n; i++) {
-		if (review.rules[i].effect == RULE_DENY && nodes_push(&review.denies, (__u32)i) < 0)
-			return error_set(loader->error, ENOMEM, "no memory to check rules");
-	}
+	if (review_init(&review, unit->first_rule, n) < 0)
+		return error_set(loader->error, ENOMEM, "no memory to check rules");
 	for (i = unit->first_rule; r == 0 && i < n; i++) {
 		r = check_repeated(&review, (__u32)i);
 		if (r == 0)
