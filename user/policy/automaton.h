@@ -27,7 +27,9 @@ struct place {
 struct rule {
 	enum rule_effect effect;
 	__u32 perms; /* BH_PERM_* */
-	char *glob;  /* as written: an absolute path, or "@name" for an abstract unix socket */
+	/* As written, variables put in and links at its head followed: absolute, or "@name" for an
+	 * abstract unix socket. Braces stay: it is one rule. */
+	char *glob;
 	struct place place;
 };
 
@@ -55,7 +57,7 @@ struct automaton {
  * Fills *ret on success (free with automaton_done); leaves it alone on failure.
  * start.self is filled for every superblock that has a mount whose root is "/" and whose point is
  * "/proc": the state after "/proc/self".
- * -E2BIG when the table would exceed BH_MAX_TABLE_WORDS (error names the rule), -EINVAL on a glob
+ * -E2BIG when the table would exceed BH_MAX_TABLE_WORDS (error names the rules), -EINVAL on a glob
  * that glob_check would refuse, -ENOMEM.
  */
 int automaton_compile(const struct rule *rules, size_t nrules, const struct mount_view *mounts,
