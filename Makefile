@@ -108,8 +108,9 @@ bench: $(BUILD)/tests/bench/open $(BUILD)/tests/bench/place bench-rules
 
 install: all
 	install -D -t $(DESTDIR)$(PREFIX)/sbin $(PROGS)
-	cd policies && find . -name '*.yaml' -exec \
-		install -D -m 644 {} $(DESTDIR)$(PREFIX)/share/bulkhead/policies/{} \;
+	find policies -name '*.yaml' -exec \
+		install -D -m 644 {} $(DESTDIR)$(PREFIX)/share/bulkhead/{} \;
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man5 man/*.5
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man8 man/*.8
 	sed 's|@SBINDIR@|$(PREFIX)/sbin|' scripts/bulkheadd.service | install -D -m 644 /dev/stdin \
 		$(DESTDIR)$(PREFIX)/lib/systemd/system/bulkheadd.service
