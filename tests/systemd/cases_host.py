@@ -77,7 +77,7 @@ def lacking_capability():
     policy = write_policy("lacking")
     lacking = ("setpriv", "--bounding-set=-sys_admin")
     hello = ("bulkhead", "run", policy, "--", "/usr/bin/python3", "-c", "print('it ran')")
-    says = "privileges is missing: run as root, with all capabilities"
+    says = "this needs privileges: run with CAP_SYS_ADMIN, which is missing"
     refused(*lacking, "bulkheadd", says=says)
     refused(*lacking, *hello, says=says, status=125)
     expect(run(*lacking, "bulkhead", "doctor").status != 0, "doctor finds nothing missing")

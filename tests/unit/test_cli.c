@@ -93,6 +93,22 @@ static const struct refusal refusals[] = {
 	{{"status", "-j"}, "options have two dashes and a name: \"-j\""},
 	{{"attach", "--unit", "x"}, "attach needs POLICY: see bulkhead help attach"},
 	{{"attach", "a", "b"}, "attach: \"b\" is one word too many: see bulkhead help attach"},
+	{{"attach", "p"}, "say what to attach to: write one of --cgroup, --unit and --pid"},
+	{{"attach", "p", "--unit", "u", "--pid", "1"},
+	 "say what to attach to once: --unit and --pid were given, write one of --cgroup, --unit "
+	 "and --pid"},
+	{{"attach", "p", "--cgroup=c", "--unit=u", "--pid=1"},
+	 "say what to attach to once: --cgroup, --unit and --pid were given, write one of "
+	 "--cgroup, --unit and --pid"},
+	{{"attach", "p", "--pid", "abc"}, "--pid: \"abc\" is no process id"},
+	{{"attach", "p", "--pid", "0"}, "--pid: \"0\" is no process id"},
+	{{"attach", "p", "--pid", "4294967297"}, "--pid: \"4294967297\" is no process id"},
+	{{"detach"}, "say what to detach: write one of NAME or ID, --cgroup and --unit"},
+	{{"detach", "x", "--unit", "u"},
+	 "say what to detach once: NAME or ID and --unit were given, write one of NAME or ID, "
+	 "--cgroup and --unit"},
+	{{"reload", "x", "--all"}, "reload: \"x\" and --all were given: write one of them"},
+	{{"admit"}, "admit needs --unit NAME"},
 	{{"run", "p"}, "run needs \"--\" and a command: see bulkhead help run"},
 	{{"run", "p", "--"}, "run needs \"--\" and a command: see bulkhead help run"},
 	{{"explain", "p", "--pth", "/x"}, "explain has no option --pth: did you mean --path?"},

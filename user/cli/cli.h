@@ -51,7 +51,11 @@ int show_json(const json_t *object);
 /* {"compartments": [...], ...}, from the agent or, for root without one, from the kernel's tables. */
 int status_ask(json_t **ret, struct error *error);
 
-/* --- one file each --- */
+/* --- one file each; the usage of those that rows do not describe --- */
+int check_attach(const struct arguments *arguments, struct error *error);
+int check_detach(const struct arguments *arguments, struct error *error);
+int check_reload(const struct arguments *arguments, struct error *error);
+int check_admit(const struct arguments *arguments, struct error *error);
 int cmd_check(const struct arguments *arguments, struct error *error);
 int cmd_attach(const struct arguments *arguments, struct error *error);
 int cmd_detach(const struct arguments *arguments, struct error *error);

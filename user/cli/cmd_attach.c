@@ -28,27 +28,34 @@ static int set_path(json_t *request, const char *field, const char *path, struct
 		       : 0;
 }
 
-static int set_pid(json_t *request, const char *text, struct error *error)
+/* 0: it is none. */
+static int read_pid(const char *text)
 {
 	char *end;
 	long pid;
 
 	errno = 0;
 	pid = strtol(text, &end, 10);
-	if (errno || end == text || *end || pid <= 0 || pid > INT_MAX)
-		return error_set(error, EINVAL, "\"%s\" is no process id", text);
-	return json_object_set_new(request, "pid", json_integer(pid)) ? -ENOMEM : 0;
+	return errno || end == text || *end || pid <= 0 || pid > INT_MAX ? 0 : (int)pid;
+}
+
+int check_attach(const struct arguments *a, struct error *error)
+{
+	const struct way ways[] = {{"--cgroup", a->cgroup}, {"--unit", a->unit}, {"--pid", a->pid}};
+	int r = arguments_check_one("what to attach to", ways, sizeof(ways) / sizeof(*ways), error);
+
+	if (r == 0 && a->pid && !read_pid(a->pid))
+		r = error_set(error, EINVAL, "--pid: \"%s\" is no process id", a->pid);
+	return r;
 }
 
 static int set_where(json_t *request, const struct arguments *a, struct error *error)
 {
-	if (!!a->cgroup + !!a->unit + !!a->pid != 1)
-		return error_set(error, EINVAL,
-				 "say what to attach to: one of --cgroup, --unit and --pid");
 	if (a->cgroup)
 		return set_path(request, "cgroup", a->cgroup, error);
 	if (a->pid)
-		return set_pid(request, a->pid, error);
+		return json_object_set_new(request, "pid", json_integer(read_pid(a->pid))) ? -ENOMEM
+											   : 0;
 	return json_object_set_new(request, "unit", json_string(a->unit))
 		       ? error_set(error, EINVAL, "unit names are ASCII")
 		       : 0;

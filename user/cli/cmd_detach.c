@@ -11,6 +11,17 @@ static void show_units(const json_t *reply, const char *key, const char *says)
 		printf("%s: %s\n", json_string_value(unit) ?: "", says);
 }
 
+int check_detach(const struct arguments *arguments, struct error *error)
+{
+	const struct way ways[] = {
+		{"NAME or ID", arguments->nwords ? arguments->words[0] : NULL},
+		{"--cgroup", arguments->cgroup},
+		{"--unit", arguments->unit},
+	};
+
+	return arguments_check_one("what to detach", ways, sizeof(ways) / sizeof(*ways), error);
+}
+
 int cmd_detach(const struct arguments *arguments, struct error *error)
 {
 	const char *target = arguments->nwords ? arguments->words[0] : NULL;
@@ -19,9 +30,6 @@ int cmd_detach(const struct arguments *arguments, struct error *error)
 	json_t *request;
 	int r;
 
-	if (!!target + !!arguments->cgroup + !!arguments->unit != 1)
-		return error_set(error, EINVAL,
-				 "say what to detach: one of NAME, ID, --cgroup and --unit");
 	request = json_pack("{s:s, s:s*, s:s*, s:s*}", "request", "detach", "target", target,
 			    "cgroup", arguments->cgroup, "unit", arguments->unit);
 	r = agent_call(request, &reply, error);

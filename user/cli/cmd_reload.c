@@ -2,14 +2,21 @@
 #include <errno.h>
 #include "cli.h"
 
+int check_reload(const struct arguments *arguments, struct error *error)
+{
+	if (arguments->nwords && arguments->all)
+		return error_set(error, EINVAL,
+				 "reload: \"%s\" and --all were given: write one of them",
+				 arguments->words[0]);
+	return 0;
+}
+
 int cmd_reload(const struct arguments *arguments, struct error *error)
 {
 	const char *target = arguments->nwords ? arguments->words[0] : NULL;
 	_cleanup_json_ json_t *reply = NULL;
 	int r;
 
-	if (target && arguments->all)
-		return error_set(error, EINVAL, "either NAME or ID, or --all");
 	r = agent_call(target ? json_pack("{s:s, s:s}", "request", "reload", "target", target)
 			      : json_pack("{s:s, s:b}", "request", "reload", "all", 1),
 		       &reply, error);

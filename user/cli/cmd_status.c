@@ -11,10 +11,10 @@ static int read_tables(json_t **ret, struct error *error)
 {
 	_cleanup_(cleanup_kern_close) struct kern *kern = NULL;
 	_cleanup_json_ json_t *array = json_array();
-	int r = 0;
-
 	/* To look must not load anything. */
-	if (access(KERN_PIN_DIR, F_OK) == 0)
+	int r = kern_is_loaded(error);
+
+	if (r > 0)
 		r = kern_open(&kern, error);
 	if (r)
 		return r;

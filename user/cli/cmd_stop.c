@@ -32,10 +32,9 @@ int cmd_stop(const struct arguments *arguments, struct error *error)
 	if (agent_is_running())
 		return error_set(error, EBUSY,
 				 "the agent is running: systemctl stop bulkheadd first");
-	if (access(KERN_PIN_DIR, F_OK)) {
-		puts("nothing is loaded");
-		return 0;
-	}
+	r = kern_is_loaded(error);
+	if (r <= 0)
+		return r ? r : puts("nothing is loaded") < 0;
 	r = kern_open(&kern, error);
 	for (__u32 id = 1; r == 0 && arguments->release && id < BH_MAX_COMPARTMENTS; id++)
 		r = release_one(kern, id, error);

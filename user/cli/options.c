@@ -165,7 +165,43 @@ static int check_words(const struct command *command, const struct arguments *a,
 	if (!command->takes_command && a->command && *a->command)
 		return error_set(error, EINVAL, "%s takes no command: see bulkhead help %s",
 				 command->name, command->name);
-	return 0;
+	return command->check ? command->check(a, error) : 0;
+}
+
+/* "a, b and c" of the ways, or of those that were given. */
+static void list_ways(const struct way *ways, size_t n, bool given, char *text, size_t size)
+{
+	size_t at = 0, left = 0;
+
+	for (size_t i = 0; i < n; i++)
+		left += !given || ways[i].value;
+	text[0] = '\0';
+	for (size_t i = 0; i < n && at < size; i++) {
+		if (given && !ways[i].value)
+			continue;
+		left--;
+		at += (size_t)snprintf(text + at, size - at, "%s%s", ways[i].name,
+				       left > 1	   ? ", "
+				       : left == 1 ? " and "
+						   : "");
+	}
+}
+
+int arguments_check_one(const char *what, const struct way *ways, size_t n, struct error *error)
+{
+	char all[128], some[128];
+	size_t given = 0;
+
+	for (size_t i = 0; i < n; i++)
+		given += !!ways[i].value;
+	if (given == 1)
+		return 0;
+	list_ways(ways, n, false, all, sizeof(all));
+	list_ways(ways, n, true, some, sizeof(some));
+	if (given)
+		return error_set(error, EINVAL, "say %s once: %s were given, write one of %s", what,
+				 some, all);
+	return error_set(error, EINVAL, "say %s: write one of %s", what, all);
 }
 
 static size_t count(char **argv)

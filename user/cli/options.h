@@ -40,6 +40,8 @@ struct command {
 	const char *summary;
 	/* Exit status, or -errno and an error, which is exit status 1. */
 	int (*run)(const struct arguments *arguments, struct error *error);
+	/* Or NULL. What rows cannot say of the usage: 0, or -EINVAL and an error. */
+	int (*check)(const struct arguments *arguments, struct error *error);
 	size_t min_words, max_words;
 	bool takes_command; /* "-- COMMAND..." */
 	bool hidden;
@@ -57,6 +59,13 @@ const struct command *command_find(const char *name, struct error *error);
  * gives back by arguments_done. */
 int arguments_parse(const struct command *command, char **argv, struct arguments *ret,
 		    struct error *error);
+/* Ways to say one thing, and what was given by each. */
+struct way {
+	const char *name;
+	const char *value; /* NULL: not given */
+};
+/* One of them is needed, and not two: -EINVAL and an error, "say " what in front of the ways. */
+int arguments_check_one(const char *what, const struct way *ways, size_t n, struct error *error);
 void arguments_done(struct arguments *arguments);
 
 void help_all(FILE *to);

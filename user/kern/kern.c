@@ -375,13 +375,28 @@ static int check_links(struct kern *kern, struct error *error)
 	return 0;
 }
 
+int kern_is_there(const char *path, struct error *error)
+{
+	int code = access(path, F_OK) ? errno : 0;
+
+	if (!code || code == ENOENT)
+		return !code;
+	return error_set(error, code, "it cannot be seen whether %s is there: %s%s", path,
+			 strerror(code), code == EACCES || code == EPERM ? ": run as root" : "");
+}
+
+int kern_is_loaded(struct error *error)
+{
+	return kern_is_there(KERN_PIN_DIR, error);
+}
+
 static int open_set(struct kern *kern, struct error *error)
 {
-	int r = 0;
+	int r = kern_is_loaded(error);
 
-	if (access(KERN_PIN_DIR, F_OK) < 0)
-		r = load_and_pin(error);
 	if (r == 0)
+		r = load_and_pin(error);
+	if (r >= 0)
 		r = adopt_objects(kern, error);
 	if (r == 0)
 		r = check_digest(kern, error);

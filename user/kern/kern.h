@@ -35,6 +35,7 @@ enum kern_need {
 
 struct kern_probe {
 	bool ok[KERN_NEED_COUNT];
+	bool unknown[KERN_NEED_COUNT]; /* not ok: it could not be asked, for want of privilege */
 	char remedy[KERN_NEED_COUNT][160]; /* what to do, when !ok */
 	char release[65];		   /* uname -r */
 	char lsm[256];			   /* active list, "" when it cannot be read */
@@ -48,6 +49,10 @@ const char *kern_need_name(enum kern_need need);
 int kern_probe_require(const struct kern_probe *probe, struct error *error);
 
 /* --- the program set --- */
+/* 1: a set is pinned, 0: none is, -errno and an error when that cannot be seen from here. */
+int kern_is_loaded(struct error *error);
+/* The same of any path. */
+int kern_is_there(const char *path, struct error *error);
 /* Refuses (-EOPNOTSUPP) when a need is missing; -ESTALE when another build's set is pinned. */
 int kern_open(struct kern **ret, struct error *error);
 void kern_close(struct kern *kern);
