@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "cli/explain.h"
+#include "kern/kern.h"
 
 #define MAX_WORDS 10
 
@@ -209,6 +210,18 @@ static void test_log(void **state _unused_)
 	close(fds[1]);
 	assert_true(n > 0);
 	assert_string_equal(text, "bulkhead: a?<0>b?[31m??? \xc3\xa9 \xc2\xa0\n");
+}
+
+/* What cannot be seen is neither there nor absent. */
+static void test_there(void **state _unused_)
+{
+	struct error error = {0};
+
+	assert_int_equal(kern_is_there("/", &error), 1);
+	assert_int_equal(kern_is_there("/none/of/it", &error), 0);
+	assert_string_equal(error.text, "");
+	assert_int_equal(kern_is_there("/dev/null/x", &error), -ENOTDIR);
+	assert_non_null(strstr(error.text, "it cannot be seen whether /dev/null/x is there"));
 }
 
 /* --- explain --- */
@@ -412,12 +425,12 @@ static void test_event_find(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_options),	     cmocka_unit_test(test_command),
-		cmocka_unit_test(test_help_option),  cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_find),	     cmocka_unit_test(test_help),
-		cmocka_unit_test(test_page),	     cmocka_unit_test(test_explain),
-		cmocka_unit_test(test_explain_json), cmocka_unit_test(test_event_find),
-		cmocka_unit_test(test_log),
+		cmocka_unit_test(test_options),	   cmocka_unit_test(test_command),
+		cmocka_unit_test(test_there),	   cmocka_unit_test(test_help_option),
+		cmocka_unit_test(test_refusals),   cmocka_unit_test(test_find),
+		cmocka_unit_test(test_help),	   cmocka_unit_test(test_page),
+		cmocka_unit_test(test_explain),	   cmocka_unit_test(test_explain_json),
+		cmocka_unit_test(test_event_find), cmocka_unit_test(test_log),
 	};
 
 	return cmocka_run_group_tests(tests, write_policy, remove_policy);

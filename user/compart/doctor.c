@@ -49,6 +49,7 @@ static const char *look_up(const struct cover *rows, size_t n, enum bh_hook hook
 static const char *const verdict_names[] = {
 	[DOCTOR_PROVED] = "proved",
 	[DOCTOR_MISSING] = "missing",
+	[DOCTOR_UNKNOWN] = "unknown",
 	[DOCTOR_UNABLE] = "unable",
 };
 
@@ -63,6 +64,17 @@ static void worsen(struct examination *x, enum doctor_verdict verdict)
 		x->verdict = verdict;
 }
 
+/* Nothing was asked of the kernel, as who asks may not. */
+static bool is_blind(const struct examination *x)
+{
+	return !x->kern && !x->probe.ok[KERN_NEED_ROOT];
+}
+
+static const char *need_state(const struct examination *x, int need)
+{
+	return x->probe.ok[need] ? "there" : x->probe.unknown[need] ? "unknown" : "missing";
+}
+
 static json_t *needs_record(struct examination *x)
 {
 	json_t *array = json_array();
@@ -71,10 +83,11 @@ static json_t *needs_record(struct examination *x)
 		const char *remedy = x->probe.ok[need] ? "" : x->probe.remedy[need];
 
 		json_array_append_new(array,
-				      json_pack("{s:s, s:b, s:s}", "need", kern_need_name(need),
-						"ok", x->probe.ok[need], "remedy", remedy));
-		if (!x->probe.ok[need])
-			worsen(x, need == KERN_NEED_ROOT ? DOCTOR_MISSING : DOCTOR_UNABLE);
+				      json_pack("{s:s, s:b, s:s, s:s}", "need",
+						kern_need_name(need), "ok", x->probe.ok[need],
+						"state", need_state(x, need), "remedy", remedy));
+		if (!x->probe.ok[need] && !x->probe.unknown[need] && need != KERN_NEED_ROOT)
+			worsen(x, DOCTOR_UNABLE);
 	}
 	return array;
 }
@@ -105,6 +118,9 @@ static struct finding find(struct examination *x, enum bh_hook hook)
 	enum kern_hook_state state = KERN_HOOK_LOST;
 	__u32 link_id;
 
+	if (is_blind(x))
+		return (struct finding){"unknown", "it cannot be told without privilege",
+					"see above", false};
 	if (!x->kern) {
 		worsen(x, DOCTOR_MISSING);
 		return (struct finding){"not attached", "the programs are not loaded", "see above",
@@ -187,14 +203,17 @@ json_t *doctor_examine(struct kern *kern, const char *why_not, bool unable)
 	needs = needs_record(x);
 	if (kern)
 		run_canary(x);
+	else if (is_blind(x))
+		worsen(x, DOCTOR_UNKNOWN);
 	else
 		worsen(x, unable ? DOCTOR_UNABLE : DOCTOR_MISSING);
 	hooks = hooks_record(x);
-	record = json_pack("{s:s, s:s, s:o, s:{s:b, s:s}, s:s, s:o, s:o, s:s}", "kernel",
+	record = json_pack("{s:s, s:s, s:o, s:{s:o, s:b, s:b, s:s}, s:s, s:o, s:o, s:s}", "kernel",
 			   x->probe.release, "lsm", x->probe.lsm, "needs", needs, "programs",
-			   "loaded", kern != NULL, "error", kern ? "" : why_not, "canary",
-			   x->canary_error.text, "hooks", hooks, "vectors", vectors_record(),
-			   "verdict", doctor_verdict_name(x->verdict));
+			   "loaded", is_blind(x) ? json_null() : json_boolean(kern != NULL),
+			   "loaded_before", kern != NULL, "left", kern != NULL, "error",
+			   kern ? "" : why_not, "canary", x->canary_error.text, "hooks", hooks,
+			   "vectors", vectors_record(), "verdict", doctor_verdict_name(x->verdict));
 	free(x);
 	return record;
 }

@@ -11,6 +11,7 @@
 enum doctor_verdict {
 	DOCTOR_PROVED,	/* every hook of this kernel refused and counted */
 	DOCTOR_MISSING, /* something is not enforced, or not proved */
+	DOCTOR_UNKNOWN, /* it cannot be told, for want of privilege */
 	DOCTOR_UNABLE,	/* this host cannot enforce at all */
 };
 const char *doctor_verdict_name(enum doctor_verdict verdict);
@@ -18,7 +19,9 @@ const char *doctor_verdict_name(enum doctor_verdict verdict);
 /*
  * {"kernel", "lsm", "needs": [...], "programs": {...}, "hooks": [...], "vectors": [...],
  * "verdict"}. kern NULL: the program set is not there, why_not says why; unable when that is for
- * good. Runs the canary, under kern_lock. NULL when out of memory.
+ * good. Without privilege and without a set the verdict is "unknown", unless the host cannot
+ * enforce whoever asks. "programs" has "loaded" (null: it cannot be told), "loaded_before": a caller who loaded the set only to ask sets
+ * it to false. Runs the canary, under kern_lock. NULL when out of memory.
  */
 json_t *doctor_examine(struct kern *kern, const char *why_not, bool unable);
 
