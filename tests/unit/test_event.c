@@ -241,7 +241,9 @@ static void test_fields(void **state _unused_)
 	assert_string_equal(text_at(record, "name"), "demo");
 	assert_string_equal(text_at(record, "hook"), "path_mknod");
 	assert_string_equal(text_at(record, "plane"), "file");
-	assert_string_equal(text_at(record, "reason"), "no-rule");
+	assert_string_equal(text_at(record, "reason"), "denied");
+	assert_string_equal(text_at(record, "reason_text"),
+			    "denied by /srv/ws/.git/hooks/** (/etc/demo.yaml:12)");
 	assert_string_equal(text_at(record, "verdict"), "refused");
 	assert_string_equal(text_at(record, "errno"), "EACCES");
 	assert_string_equal(json_string_value(json_array_get(json_object_get(record, "perms"), 0)),
@@ -257,6 +259,7 @@ static void test_fields(void **state _unused_)
 	assert_true(json_is_array(json_object_get(subject, "ancestry")));
 	json_decref(record);
 	record = render(&samples[0]);
+	assert_string_equal(text_at(record, "reason"), "no-rule");
 	assert_true(json_is_null(json_object_get(record, "rule")));
 	json_decref(record);
 }

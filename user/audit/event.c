@@ -155,6 +155,13 @@ static json_t *subject_record(const struct bh_event *event, const struct event_c
 			 "ancestry", ancestry_record(context));
 }
 
+/* The kernel's "no-rule" means that no rule allows it; that a deny rule said so only its text tells. */
+static bool is_denied(const struct bh_event *event, const struct event_context *context)
+{
+	return context->rule && context->rule->effect == RULE_DENY &&
+	       event->reason == BH_REASON_NO_RULE;
+}
+
 /* "denied by /etc/shadow (policy.yaml:12)" when a rule says no, the kernel's reason else. */
 static char *why_text(const struct bh_event *event, const struct event_context *context)
 {
@@ -162,7 +169,7 @@ static char *why_text(const struct bh_event *event, const struct event_context *
 	_cleanup_free_ char *glob = NULL, *word = NULL, *file = NULL;
 	char *text = NULL;
 
-	if (!rule || rule->effect == RULE_ALLOW)
+	if (!is_denied(event, context))
 		return strdup(reason_text(event->reason));
 	glob = escape_bytes(rule->glob, strlen(rule->glob));
 	word = glob ? escape_word(glob) : NULL;
@@ -175,18 +182,14 @@ static char *why_text(const struct bh_event *event, const struct event_context *
 
 /* "read /etc/shadow refused (EACCES): no rule of the policy allows it": also fit to be handed to
  * the program that was refused. */
-static char *message_text(const struct bh_event *event, const struct event_context *context,
-			  const char *object)
+static char *message_text(const struct bh_event *event, const char *object, const char *why)
 {
-	_cleanup_free_ char *why = why_text(event, context);
 	const char *verb = event->hook < BH_HOOK_COUNT ? verbs[event->hook] : NULL;
 	const char *audit = event->bits & BH_EVENT_AUDIT ? "would be " : "";
 	const char *wire = event->bits & BH_EVENT_TRIPWIRE ? ", tripwire" : "";
 	char perms[128], *text = NULL;
 	int r;
 
-	if (!why)
-		return NULL;
 	if (!verb || (event->perms & BH_PERM_ALL))
 		verb = event->perms & BH_PERM_ALL
 			       ? perms_to_text(event->perms & BH_PERM_ALL, perms, sizeof(perms))
@@ -200,7 +203,8 @@ static char *message_text(const struct bh_event *event, const struct event_conte
 }
 
 /* Everything but time, object and message. */
-static json_t *base_record(const struct bh_event *event, const struct event_context *context)
+static json_t *base_record(const struct bh_event *event, const struct event_context *context,
+			   const char *why)
 {
 	const char *name = context->name;
 
@@ -209,23 +213,24 @@ static json_t *base_record(const struct bh_event *event, const struct event_cont
 			 bytes_record(name, name ? strlen(name) : 0), "member",
 			 (json_int_t)event->member, "seq", (json_int_t)event->seq, "generation",
 			 (json_int_t)event->generation, "hook", hook_name(event->hook), "plane",
-			 plane_name(event->plane), "reason", reason_name(event->reason),
-			 "reason_text", reason_text(event->reason), "verdict", verdict_name(event),
-			 "quiet", !!(event->bits & BH_EVENT_QUIET), "errno",
-			 errno_name(event->error), "perms", perms_array(event->perms));
+			 plane_name(event->plane), "reason",
+			 is_denied(event, context) ? "denied" : reason_name(event->reason),
+			 "reason_text", why, "verdict", verdict_name(event), "quiet",
+			 !!(event->bits & BH_EVENT_QUIET), "errno", errno_name(event->error),
+			 "perms", perms_array(event->perms));
 }
 
 json_t *event_record(const struct bh_event *event, const struct event_context *context)
 {
 	int64_t now_ns = (int64_t)event->time_ns + context->realtime_offset_ns;
 	_cleanup_json_ json_t *record = NULL, *object = NULL;
-	_cleanup_free_ char *words = NULL, *message = NULL;
+	_cleanup_free_ char *words = NULL, *message = NULL, *why = why_text(event, context);
 	char time[RECORD_TIME_SIZE];
 
-	if (object_describe(event, context, &object, &words))
+	if (!why || object_describe(event, context, &object, &words))
 		return NULL;
-	message = message_text(event, context, words);
-	record = base_record(event, context);
+	message = message_text(event, words, why);
+	record = base_record(event, context, why);
 	if (!message || !record)
 		return NULL;
 	if (json_object_set_new(record, "time", json_string(record_time(now_ns, time))) ||

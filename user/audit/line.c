@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "event.h"
 #include "escape.h"
 
@@ -57,15 +58,17 @@ static char *violation_line(const json_t *record, const char *when)
 static char *lost_line(const json_t *record, const char *when)
 {
 	const json_t *compartment = json_object_get(record, "compartment");
+	long long count = number_of(record, "count");
 	char *line = NULL;
 	int r;
 
 	if (compartment)
-		r = asprintf(&line, "%s compartment %lld: %lld events lost", when,
-			     number_of(record, "compartment"), number_of(record, "count"));
+		r = asprintf(&line, "%s compartment %lld: %lld event%s lost", when,
+			     number_of(record, "compartment"), count,
+			     plural((unsigned long long)count));
 	else
-		r = asprintf(&line, "%s %lld records lost on their way here", when,
-			     number_of(record, "count"));
+		r = asprintf(&line, "%s %lld record%s lost on their way here", when, count,
+			     plural((unsigned long long)count));
 	return r < 0 ? NULL : line;
 }
 

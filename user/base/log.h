@@ -22,6 +22,12 @@ void log_line(enum log_level level, const char *format, ...) __attribute__((form
 #define log_info(...) log_line(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...) log_line(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
+/* The "s" of a number of things. */
+static inline const char *plural(unsigned long long n)
+{
+	return n == 1 ? "" : "s";
+}
+
 /*
  * What went wrong, where, and what to do: filled by the function that fails, printed by the
  * program. Bounded; text that does not fit is cut with "...". A zeroed struct is an empty error.

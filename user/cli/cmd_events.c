@@ -76,12 +76,24 @@ static int follow(const struct arguments *arguments, struct error *error)
 	}
 }
 
+/* Not by its lock: that is root's to see. */
+static bool is_agent_there(void)
+{
+	_cleanup_(cleanup_agent_close) struct agent *agent = NULL;
+	int r = agent_open(&agent, NULL);
+
+	return r != -ENOENT && r != -ECONNREFUSED;
+}
+
 int cmd_events(const struct arguments *arguments, struct error *error)
 {
 	int r;
 
 	if (arguments->follow)
 		return follow(arguments, error);
+	if (!is_agent_there())
+		log_warning("events: no agent runs, so no events are recorded: what follows, if "
+			    "anything, is from before");
 	r = show_file(CONTROL_EVENTS ".1", arguments, error);
 	return r ? r : show_file(CONTROL_EVENTS, arguments, error);
 }

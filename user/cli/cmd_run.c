@@ -271,8 +271,8 @@ static void tell_refusals(struct run *run)
 
 	if (kern_tally(run->kern, run->compartment->id, &tally) || !tally.refused)
 		return;
-	log_info("run: %s: %llu refusals, %llu of them quiet, %llu undecided",
-		 run->compartment->name, (unsigned long long)tally.refused,
+	log_info("run: %s: %llu refusal%s, %llu of them quiet, %llu undecided",
+		 run->compartment->name, (unsigned long long)tally.refused, plural(tally.refused),
 		 (unsigned long long)tally.quiet, (unsigned long long)tally.unsure);
 }
 

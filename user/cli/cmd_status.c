@@ -56,8 +56,8 @@ static void show(const json_t *reply)
 		puts("no agent is running: what is attached stays enforced, nothing can be "
 		     "attached");
 	if (unwritten)
-		printf("%lld records could not be written to the file of events\n",
-		       (long long)unwritten);
+		printf("%lld record%s could not be written to the file of events\n",
+		       (long long)unwritten, plural((unsigned long long)unwritten));
 }
 
 int status_ask(json_t **ret, struct error *error)

@@ -256,6 +256,14 @@ static __u32 rights_of(const json_t *record)
 	return perms;
 }
 
+/* The rules were asked: one denied it, or none allowed it. */
+static bool is_by_rules(const json_t *record)
+{
+	const char *reason = text_of(record, "reason");
+
+	return !strcmp(reason, "no-rule") || !strcmp(reason, "denied");
+}
+
 /* Of procfs the event has the process's number, and the kernel asked the rules about /proc/self: any
  * other number has a reason of its own. */
 static char *as_self(const json_t *record, const char *path)
@@ -264,7 +272,7 @@ static char *as_self(const json_t *record, const char *path)
 	size_t digits = strncmp(path, "/proc/", head) ? 0 : strspn(path + head, "0123456789");
 	char *text = NULL;
 
-	if (!digits || strcmp(text_of(record, "reason"), "no-rule") != 0)
+	if (!digits || !is_by_rules(record))
 		return strdup(path);
 	return asprintf(&text, "/proc/self%s", path + head + digits) < 0 ? NULL : text;
 }
@@ -326,7 +334,7 @@ static void note_changes(const json_t *record, const struct known *known,
 
 static void note_contradiction(const json_t *record, json_t *answer)
 {
-	if (!explain_is_allowed(answer) || strcmp(text_of(record, "reason"), "no-rule") != 0)
+	if (!explain_is_allowed(answer) || !is_by_rules(record))
 		return;
 	explain_note(answer, "it was refused then and is allowed by this text now%s",
 		     json_is_null(json_object_get(answer, "place"))
