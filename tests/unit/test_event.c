@@ -446,6 +446,8 @@ static void test_other_records(void **state _unused_)
 
 	assert_string_equal(a, "12:03:04 compartment 7: 3 events lost");
 	assert_string_equal(b, "12:03:04 5 records lost on their way here");
+	assert_string_equal(plural(0), "s");
+	assert_string_equal(plural(1), "");
 	assert_string_equal(c, "12:03:04 control: attach /x\\x0ay by uid 0, process 44 "
 			       "(ssh.service): ok");
 	json_decref(lost);

@@ -177,11 +177,10 @@ static void test_bad(void **state)
 		{"empty-mapping", "5:9: tests[0] is empty"},
 		{"empty-on", "6:25: files[0].on is empty, which would mean nothing"},
 		{"empty-path", "6:26: \"\" at byte 1: not absolute"},
-		{"exec-jit-word",
-		 "6:21: jit: \"flase\" is not in this version: write true or false"},
+		{"exec-jit-word", "6:21: jit: \"flase\" is no value of it: write true or false"},
 		{"exec-no-on", "6:5: no programs: write on: [...]"},
 		{"existing-keep",
-		 "5:26: keep: \"all\" is not in this version: write stdio or journal or notify"},
+		 "5:26: keep: \"all\" is no value of it: write stdio or journal or notify"},
 		{"existing-revoke",
 		 "5:21: existing.default: revoke is not in this version: write refuse or report"},
 		{"glob-backslash", "6:26: \"/a\\b\" at byte 3: a backslash stands before * ? ["},
@@ -215,18 +214,20 @@ static void test_bad(void **state)
 		{"home-alone", "6:26: \"~\" at byte 1: ~ is not expanded"},
 		{"include-absolute", "5:11: include /etc/x: write base/name"},
 		{"include-main", "no-name.yaml:2:1: mode belongs in the main file"},
-		{"include-missing", "5:11: include base/none: "},
+		{"include-missing", "5:11: include base/none: no such file in "},
+		{"include-yaml", "5:11: include base/node.yaml: leave .yaml off: write base/node"},
+		{"include-checked", "1:1: no name, mode and network: this may be an include"},
 		{"include-self", "5:11: include ./include-self.yaml: "},
 		{"include-up", "5:11: include base/../../x: write base/name"},
 		{"key-list", "5:3: a key is a word"},
 		{"mode-unknown",
-		 "3:7: mode: \"permissive\" is not in this version: write enforce or audit"},
+		 "3:7: mode: \"permissive\" is no value of it: write enforce or audit"},
 		{"name-dash", "2:7: name \"-bad\""},
 		{"name-empty", "2:6: name \"\": write"},
 		{"name-long", "2:7: name: longer than 63 bytes"},
 		{"name-upper", "2:7: name \"Bad\": write a-z, 0-9 and -"},
 		{"nested", "5:15: nested too deeply"},
-		{"network-open", "4:10: network: \"host\" is not in this version: write none"},
+		{"network-open", "4:10: network: host is not in this version: write none"},
 		{"no-effect", "6:5: write one of allow, deny and quiet"},
 		{"no-mode", "1:1: no mode: write mode: enforce"},
 		{"no-name", "1:1: no name: write name: a-name"},
@@ -238,6 +239,7 @@ static void test_bad(void **state)
 		{"nul-escape", "6:26: a NUL byte"},
 		{"null-document", "1:1: a policy is a mapping"},
 		{"null-list", "5:7: files is a list"},
+		{"proc-unknown", "5:7: proc: \"own\" is no value of it: write self or none"},
 		{"proc-compartment",
 		 "5:7: proc: compartment is not in this version: write self or none"},
 		{"relative-path", "6:26: \"a/b\" at byte 1: not absolute: write /dir/name"},
@@ -268,6 +270,8 @@ static void test_bad(void **state)
 		{"var-dots", "5:8: variable HOME: \"/a/..\" at byte 4: . and .. never stand"},
 		{"var-empty", "5:8: variable HOME: \"\" is neither"},
 		{"var-lower", "5:8: variable \"home=/x\": write NAME=value"},
+		{"var-mapping", "5:8: vars is a list: write vars: [\"NAME=value\"]"},
+		{"var-mapping-lower", "5:7: vars is a list: write vars: [\"NAME=value\"]"},
 		{"var-no-value", "5:8: variable \"HOME\": write NAME=value"},
 		{"var-open", "5:8: variable HOME: \"/a{\" at byte 3: { without }"},
 		{"var-relative",
@@ -317,7 +321,11 @@ static void test_bad_all(void **state)
 {
 	(void)state;
 	assert_int_equal(nftw(in_dir("bad"), count_one, 8, FTW_PHYS), 0);
+<<<<<<< HEAD
 	assert_int_equal(bad_files, 111);
+=======
+	assert_int_equal(bad_files, 92);
+>>>>>>> a6d1ebc (policy: say what can be written instead of a word, a form or an include that is none)
 }
 
 /* Every word of the language arrives where it belongs. */

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "load.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include "grow.h"
@@ -41,6 +43,13 @@ static int keep_path(struct loader *loader, const char *path, const char **ret_p
 	return 0;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), nend = strlen(end);
+
+	return n >= nend && !strcmp(text + n - nend, end);
+}
+
 /* "base/x" is in the include directory, "./x.yaml" beside the file that says so. */
 static int include_path(struct loader *loader, const struct unit *unit, const struct place *place,
 			const char *name, char **ret_path)
@@ -55,6 +64,9 @@ static int include_path(struct loader *loader, const struct unit *unit, const st
 		return error_at(loader->error, place,
 				"include %s: write base/name, or ./name.yaml beside this file",
 				name);
+	else if (ends_with(name, ".yaml"))
+		return error_at(loader->error, place, "include %s: leave .yaml off: write %.*s",
+				name, (int)(strlen(name) - strlen(".yaml")), name);
 	else if (!loader->options->include_dir)
 		return error_at(loader->error, place,
 				"include %s: no include directory was given: write ./name.yaml",
@@ -179,6 +191,47 @@ static int take_unit(struct loader *loader, struct unit *unit, bool main_file)
 	return r < 0 ? r : verify_tests(loader, unit);
 }
 
+/* "a, b, c": the names of a directory that can be included. Bounded, as an error is. */
+static void list_includes(int fd, char *text, size_t size)
+{
+	struct dirent **names = NULL;
+	int n = scandirat(fd, ".", &names, NULL, alphasort);
+	size_t at = 0;
+
+	for (int i = 0; i < n; i++) {
+		size_t length = strlen(names[i]->d_name);
+
+		if (ends_with(names[i]->d_name, ".yaml") && at < size)
+			at += (size_t)snprintf(text + at, size - at, "%sbase/%.*s", at ? ", " : "",
+					       (int)(length - strlen(".yaml")), names[i]->d_name);
+		free(names[i]);
+	}
+	free(names);
+}
+
+/* A shipped include that is not there: which ones are, or where they were looked for. */
+static void say_includes(struct loader *loader, int code, const char *name)
+{
+	const char *directory = loader->options->include_dir;
+	char known[512] = "", base[PATH_MAX];
+	_cleanup_close_ int fd = -1;
+
+	if (code != -ENOENT || !strncmp(name, "./", 2))
+		return;
+	snprintf(base, sizeof(base), "%s/base", directory);
+	fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		list_includes(fd, known, sizeof(known));
+	if (*known)
+		error_set(loader->error, ENOENT, "no such file in %s, which has %s", directory,
+			  known);
+	else
+		error_set(loader->error, ENOENT,
+			  "there are no includes in %s: set BULKHEAD_POLICIES to the directory "
+			  "that has base/",
+			  directory);
+}
+
 /* Reads the bytes, unless the file was read before: 1. */
 static int open_unit(struct loader *loader, struct unit *unit, const char *path,
 		     const struct inclusion *inclusion, struct read_file **ret_file)
@@ -187,6 +240,8 @@ static int open_unit(struct loader *loader, struct unit *unit, const char *path,
 
 	if (r == 0)
 		r = remember(loader, &unit->source, path, ret_file);
+	if (r < 0 && inclusion)
+		say_includes(loader, r, inclusion->name);
 	if (r < 0 && inclusion)
 		error_prefix(loader->error, "%s:%u:%u: include %s", inclusion->place->file,
 			     inclusion->place->line, inclusion->place->column, inclusion->name);

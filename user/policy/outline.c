@@ -122,7 +122,9 @@ static int take_key(struct reader *reader, const yaml_event_t *event)
 	frame->key = place_of(reader, &event->start_mark);
 	/* Also keeps what has a meaning in a path out of it. */
 	if (event->data.scalar.length > MAX_KEY || key[strspn(key, KEY_LETTERS)])
-		return error_at(reader->error, &frame->key, "unknown key %.40s", key);
+		return strcmp(reader->outline->entries[frame->entry].path, "vars")
+			       ? error_at(reader->error, &frame->key, "unknown key %.40s", key)
+			       : error_at(reader->error, &frame->key, "vars is " OUTLINE_VARS_FORM);
 	snprintf(reader->path + frame->path_length, sizeof(reader->path) - frame->path_length,
 		 "%s%s", frame->path_length ? "." : "", key);
 	frame->has_key = true;

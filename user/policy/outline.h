@@ -10,6 +10,9 @@
 
 #include "automaton.h"
 
+/* Of the one list that looks as if it were a mapping. */
+#define OUTLINE_VARS_FORM "a list: write vars: [\"NAME=value\"]"
+
 enum outline_kind { OUTLINE_WORD, OUTLINE_LIST, OUTLINE_MAPPING };
 
 struct outline_entry {

@@ -38,6 +38,7 @@ static const struct choice proc_views[] = {
 };
 static const struct choice networks[] = {
 	{"none", 0, NULL},
+	{"host", 0, "host is not in this version: write none"},
 	{NULL, 0, NULL},
 };
 
@@ -82,8 +83,8 @@ int settings_choose(struct loader *loader, const struct place *place, const char
 		return 0;
 	}
 	list_words(table, known, sizeof(known));
-	return error_at(loader->error, place, "%s: \"%s\" is not in this version: write %s", what,
-			word, known);
+	return error_at(loader->error, place, "%s: \"%s\" is no value of it: write %s", what, word,
+			known);
 }
 
 /* A single word under a key of the file; *ret stays what it was when the key is not there. */
@@ -127,11 +128,28 @@ int settings_check_include(struct loader *loader, const struct unit *unit)
 	return 0;
 }
 
+/* Has rules or includes, and nothing that only a main file has. */
+static bool is_include(const struct unit *unit)
+{
+	const struct text *text = unit->text;
+
+	for (size_t i = 0; i < NMAIN_KEYS; i++)
+		if (outline_find(&unit->outline, "%s", main_keys[i].key))
+			return false;
+	return text->files_count || text->exec_count || text->include_count || text->unix_sockets;
+}
+
 static int check_required(struct loader *loader, const struct unit *unit)
 {
 	const struct place start = {unit->path, 1, 1};
 	size_t i;
 
+	if (is_include(unit))
+		return error_at(
+			loader->error, &start,
+			"no name, mode and network: this may be an include, which is checked by a "
+			"policy that includes it; a policy of its own needs name: a-name, "
+			"mode: enforce and network: none");
 	for (i = 0; i < NMAIN_KEYS; i++) {
 		if (main_keys[i].write && !outline_find(&unit->outline, "%s", main_keys[i].key))
 			return error_at(loader->error, &start, "no %s: write %s", main_keys[i].key,

@@ -168,7 +168,8 @@ static int check_shape(const struct outline *outline, struct error *error)
 			return refuse_key(entry, parent, error);
 		if (kind_of(schema) != entry->kind)
 			return error_at(error, &entry->place, "%s is %s", what,
-					kinds[kind_of(schema)]);
+					strcmp(what, "vars") ? kinds[kind_of(schema)]
+							     : OUTLINE_VARS_FORM);
 		if (entry->kind != OUTLINE_WORD && !entry->entries)
 			return error_at(error, &entry->place,
 					"%s is empty, which would mean nothing: fill it or leave "
