@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* bulkhead help, bulkhead version. */
 #include <errno.h>
+#include "base/version.h"
 #include "cli.h"
-
-#ifndef BULKHEAD_VERSION
-#define BULKHEAD_VERSION "0.1"
-#endif
 
 int cmd_version(const struct arguments *arguments _unused_, struct error *error _unused_)
 {
