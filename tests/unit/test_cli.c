@@ -345,6 +345,7 @@ static void test_explain_json(void **state _unused_)
 	assert_non_null(answer);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		assert_non_null(json_object_get(answer, keys[i]));
+	assert_string_equal(text_of(answer, "reason"), "denied");
 	rule = json_object_get(answer, "rule");
 	assert_string_equal(text_of(rule, "file"), policy_path);
 	assert_int_equal(json_integer_value(json_object_get(rule, "line")), 8);

@@ -85,12 +85,21 @@ static json_t *rule_json(const struct rule *rule)
 			 "column", (json_int_t)rule->place.column);
 }
 
+/* As in records of events: that a deny rule said no is another word than that none said yes. */
+static bool is_denied(const struct answer *answer)
+{
+	return answer->reason == BH_REASON_NO_RULE && answer->rule &&
+	       answer->rule->effect == RULE_DENY;
+}
+
 static const char *reason_of(const struct findings *f, const struct answer *answer)
 {
 	if (answer->taken)
 		return "a cgroup filesystem is read and never written, whatever the rules say";
 	if (answer->reason == BH_REASON_PROC_OTHER && f->inquiry->policy->proc == PROC_NONE)
 		return "proc: none opens no process's directory, not even the own";
+	if (is_denied(answer))
+		return "a rule of the policy denies it";
 	return answer->reason ? reason_text(answer->reason) : NULL;
 }
 
@@ -99,9 +108,11 @@ static json_t *answer_json(const struct findings *f, const struct answer *answer
 {
 	return json_pack("{s:s, s:b, s:s?, s:s?, s:o, s:o, s:o}", "verdict",
 			 answer->allowed ? "allowed" : "refused", "quiet", answer->quiet, "reason",
-			 answer->reason ? reason_name(answer->reason) : NULL, "reason_text",
-			 reason_of(f, answer), "rule", rule_json(answer->rule), "quiet_rule",
-			 rule_json(answer->hush), "name", text_json(answer->name));
+			 is_denied(answer) ? "denied"
+			 : answer->reason  ? reason_name(answer->reason)
+					   : NULL,
+			 "reason_text", reason_of(f, answer), "rule", rule_json(answer->rule),
+			 "quiet_rule", rule_json(answer->hush), "name", text_json(answer->name));
 }
 
 static int ask(struct findings *f, __u32 perms, struct answer *ret, struct error *error)
