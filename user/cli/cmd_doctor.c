@@ -99,9 +99,8 @@ static const struct verdict_row verdicts[] = {
 	{"proved", "Every hook this kernel has is enforced and was proved.", 0},
 	{"missing", "Something is missing: do not rely on what is not \"enforced\" above.", 1},
 	{"unknown",
-	 "It cannot be told from here what is enforced: run as root, or in group bulkhead while "
-	 "the "
-	 "agent runs.",
+	 "It cannot be told from here what is enforced: that needs the privileges above, or "
+	 "group bulkhead and a running agent.",
 	 1},
 	{"unable", "This host cannot enforce.", 3},
 };
