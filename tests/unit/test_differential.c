@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,18 +208,18 @@ static const char *sample_literal(struct text *path, const char *at)
 	return at + 1;
 }
 
-/* Often in the set: its first byte, or the one before that. */
+/* Often in the set: its first byte. */
 static const char *sample_set(struct text *path, const char *at)
 {
-	const char *begin = at + 1 + (at[1] == '!' || at[1] == '^');
+	bool negated = at[1] == '!' || at[1] == '^';
 
-	(void)sample_literal(path, begin);
-	if (begin != at + 1 || !draw(4)) {
+	at = sample_literal(path, at + 1 + negated);
+	if (negated || !draw(4)) {
 		path->n--;
 		put_byte(path, draw_letter());
 	}
-	for (at = begin + 1; *at != ']'; at += at[0] == '\\' ? 2 : 1)
-		;
+	while (*at != ']')
+		at += at[0] == '\\' ? 2 : 1;
 	return at + 1;
 }
 
