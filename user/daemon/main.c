@@ -7,6 +7,7 @@
 #include <string.h>
 #include <systemd/sd-daemon.h>
 #include "base/cleanup.h"
+#include "base/version.h"
 #include "daemon.h"
 
 /* Batches of events read at the end; what is left waits in the ring for the next agent. */
@@ -94,9 +95,12 @@ static int run(void)
 	return r;
 }
 
+#define USAGE "bulkheadd [--debug|--help|--version]"
+
 static const struct option options[] = {
 	{"debug", no_argument, NULL, 'd'},
 	{"help", no_argument, NULL, 'h'},
+	{"version", no_argument, NULL, 'v'},
 	{},
 };
 
@@ -115,15 +119,18 @@ int main(int argc, char **argv)
 			log_set_level(LOG_LEVEL_DEBUG);
 			break;
 		case 'h':
-			puts("usage: bulkheadd [--debug]\n\nThe agent of bulkhead(8); runs in the "
+			puts("usage: " USAGE "\n\nThe agent of bulkhead(8); runs in the "
 			     "foreground, logs to stderr.");
+			return 0;
+		case 'v':
+			puts("bulkheadd " BULKHEAD_VERSION);
 			return 0;
 		default:
 			return 2;
 		}
 	}
 	if (optind < argc) {
-		log_error("usage: bulkheadd [--debug]");
+		log_error("usage: " USAGE);
 		return 2;
 	}
 	return run() < 0 ? 1 : 0;
