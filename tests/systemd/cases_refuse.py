@@ -4,7 +4,7 @@ import os
 import subprocess
 
 from harness import (CGROUPS, DROPIN, POLICIES, SECRET, Provider, attach, case, cgroup_of, compartments,
-                     confined, expect, expect_equal, expect_text, main_pid, provider, read, status,
+                     confined, expect, expect_equal, expect_text, main_pid, provider, read, run, status,
                      wait_for, write, write_policy)
 
 
@@ -42,7 +42,6 @@ PLACES = {
     "vanished cgroup": (lambda: ("--cgroup", dead_cgroup()), "sd-gone: No such file"),
     "not a cgroup": (lambda: ("--cgroup", "/tmp"), "not a cgroup v2 directory"),
     "ended process": (lambda: ("--pid", dead_pid()), r"process \d+: No such process"),
-    "no process id": (lambda: ("--pid", "12x"), '"12x" is no process id'),
     "unknown unit": (lambda: ("--unit", "sd-nowhere.service"), r"sd-nowhere\.service: systemd knows no such unit"),
     "unit not running": (lambda: ("--unit", idle_unit()), r"sd-idle\.service is not running"),
     "not a service": (lambda: ("--unit", "dbus.socket"), "not the name of a service"),
@@ -57,6 +56,9 @@ def places():
     for name, (where, says) in PLACES.items():
         error = attach(policy, *where(), says=says)
         told.setdefault(error, []).append(name)
+    wrong = run("bulkhead", "attach", policy, "--pid", "12x")
+    expect_equal("status of wrong usage", wrong.status, 2)
+    expect_text("wrong usage", wrong.err, '"12x" is no process id')
     expect_equal("refusals with the same words", [names for names in told.values() if len(names) > 1], [])
     expect_equal("compartments", status()["compartments"], [])
 

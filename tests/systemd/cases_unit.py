@@ -3,7 +3,7 @@
 import os
 import signal
 
-from harness import (DENIED, DROPIN, OPEN, SECRET, attach, case, compartment, compartments, confined, dropin, event,
+from harness import (DENIED, DROPIN, OPEN, SECRET, attach, case, cgroup_of, compartment, compartments, confined, dropin, event,
                      expect, expect_equal, expect_text, line_of, main_pid, mark, must, provider, read,
                      refused, status, unit_is, wait_for, write, write_policy)
 
@@ -102,7 +102,8 @@ def rebind_that_fails():
     """An attach --unit that cannot bind leaves a bound unit bound to what it was bound to."""
     with confined("rebound") as p:
         policy, other = compartment(unit=p.unit)["policy"], write_policy("rebound-other")
-        must("bulkhead", "detach", "rebound")
+        out = must("bulkhead", "detach", "--cgroup", cgroup_of(p.unit)).out
+        expect_text("detach of the cgroup alone", out, f"{p.unit}: stays bound")
         with dropin(p.unit, "[Service]\nExecCondition=\n"):
             attach(other, "--unit", p.unit, says="systemd does not run what the drop-in says")
         must("systemctl", "restart", p.unit)

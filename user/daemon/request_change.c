@@ -17,19 +17,43 @@ static void tell_unit(struct request *request, const char *key, const char *unit
 	json_array_append_new(list, json_string(unit));
 }
 
+static void tell_bound(struct request *request, const char *unit)
+{
+	_cleanup_free_ char *bound = NULL;
+
+	if (unit_bound_as(unit, &bound) == 0)
+		tell_unit(request, "still_bound", bound);
+}
+
 /* The unit's own binding goes; its template's, which is other instances', too, stays and is told. */
 static int unbind(struct request *request, const char *unit, struct error *error)
 {
-	_cleanup_free_ char *bound = NULL;
 	int r = unit_unbind(unit, error);
 
 	if (r == 0)
 		tell_unit(request, "unbound", unit);
 	else if (r != -ENOENT)
 		return r;
-	if (unit_bound_as(unit, &bound) == 0)
-		tell_unit(request, "still_bound", bound);
+	tell_bound(request, unit);
 	return 0;
+}
+
+/* Who names a compartment means what it is of, with its next starts; who names a cgroup that alone. */
+static int unbind_found(struct request *request, struct compartment *const *found, size_t n,
+			struct error *error)
+{
+	bool alone = request_text(request, "cgroup");
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		const char *unit = found[i]->unit;
+
+		if (unit && *unit && alone)
+			tell_bound(request, unit);
+		else if (unit && *unit)
+			r = unbind(request, unit, error);
+	}
+	return r;
 }
 
 static int detach_found(struct request *request, struct compartment *const *found, size_t n,
@@ -67,9 +91,8 @@ int request_detach(struct request *request, struct error *error)
 	r = registry_select(request->daemon, request->body, found, &n, error);
 	if (r == -ENOENT && json_array_size(json_object_get(request->reply, "unbound")))
 		return 0;
-	for (size_t i = 0; !unit && r == 0 && i < n; i++)
-		if (found[i]->unit && *found[i]->unit)
-			r = unbind(request, found[i]->unit, error);
+	if (r == 0 && !unit)
+		r = unbind_found(request, found, n, error);
 	return r ? r : detach_found(request, found, n, error);
 }
 
