@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -332,6 +333,70 @@ static int case_agent_dies(struct kern *kern _unused_)
 	return 0;
 }
 
+/* The scene's policy, as a file of its own; `rule` is a line more among those of files. */
+static int write_policy(struct scene *s, const char *rule)
+{
+	FILE *out;
+	int r;
+
+	snprintf(s->policy, sizeof(s->policy), "/run/edited.yaml");
+	out = fopen(s->policy, "w");
+	CHECK(out, "%s: %s", s->policy, strerror(errno));
+	r = fprintf(out,
+		    "version: 1\nname: edited\nvars: [\"PROBE=/lab/probe\"]\nmode: enforce\n"
+		    "existing: {default: report, keep: [stdio]}\nfiles:\n"
+		    "  - {allow: [read], on: [\"" FIXTURE "/open/**\"]}\n%s"
+		    "exec:\n  - {on: [\"${PROBE}\"]}\nnetwork: none\n",
+		    rule);
+	CHECK(!fclose(out) && r > 0, "%s is not written", s->policy);
+	return 0;
+}
+
+static int mount_secret(void)
+{
+	int fd;
+
+	CHECK(mount("none", FIXTURE "/secret", "tmpfs", 0, NULL) == 0, "no mount");
+	fd = open(FIXTURE_SECRET, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	CHECK(fd >= 0, "%s: %s", FIXTURE_SECRET, strerror(errno));
+	close(fd);
+	return 0;
+}
+
+/* What the agent does about a filesystem that the view does not know, it does with the text that is
+ * in force: one that was edited while none ran waits for the reload, which then brings both. */
+static int check_edited(struct scene *s)
+{
+	struct heard heard;
+
+	forget_letters(s);
+	if (hear_refused(s, 2500, "edited, not reloaded"))
+		return -1;
+	CHECK(reload() == 0, "reload failed");
+	forget_letters(s);
+	heard = hear(s, 20);
+	CHECK(heard.opened == 20, "control, reloaded: %u of 20 opens", heard.opened);
+	CHECK(detach(s) == 0, "detach failed");
+	return 0;
+}
+
+static int case_edited_while_away(struct kern *kern _unused_)
+{
+	_cleanup_scene_ struct scene s = {};
+	int r;
+
+	if (scene_init(&s, "plain") || write_policy(&s, "") || provider_start(&s, "poll", "1") ||
+	    began_open(&s) || agent_start(&s))
+		return -1;
+	CHECK(attach(&s) == 0, "attach failed");
+	agent_end(&s, SIGKILL);
+	if (write_policy(&s, "  - {allow: [read], on: [" FIXTURE_SECRET "]}\n") || agent_start(&s))
+		return -1;
+	r = mount_secret() || check_edited(&s) ? -1 : 0;
+	umount2(FIXTURE "/secret", MNT_DETACH);
+	return r;
+}
+
 /* A refused attach leaves everything as it was. */
 static int refused_attach(struct scene *s, const char *why)
 {
@@ -400,21 +465,28 @@ static int case_caller(struct kern *kern _unused_)
 	return 0;
 }
 
-static int run_inside(struct scene *s, const char *policy, const char *file, char *line,
-		      size_t size)
+/* What a program printed, and its status. */
+static int run_printing(const char *const argv[], char *text, size_t size)
 {
-	const char *const argv[] = {"bulkhead", "run",	  policy, "--var", s->var, "--",
-				    s->probe,	"--deny", "13",	  "read",  file,   NULL};
 	int ends[2], r;
 	ssize_t n;
 
 	CHECK(pipe2(ends, O_CLOEXEC) == 0, "no pipe");
 	r = cell_wait_ms(start(argv, ends[1]), READY_MS, true);
 	close(ends[1]);
-	n = read(ends[0], line, size - 1);
+	n = read(ends[0], text, size - 1);
 	close(ends[0]);
-	line[n > 0 ? n : 0] = 0;
+	text[n > 0 ? n : 0] = 0;
 	return r;
+}
+
+static int run_inside(struct scene *s, const char *policy, const char *file, char *line,
+		      size_t size)
+{
+	const char *const argv[] = {"bulkhead", "run",	  policy, "--var", s->var, "--",
+				    s->probe,	"--deny", "13",	  "read",  file,   NULL};
+
+	return run_printing(argv, line, size);
 }
 
 /* Without an agent. */
@@ -470,21 +542,6 @@ static int case_run_many(struct kern *kern)
 }
 
 /* --- explain --- */
-
-/* What a program printed, and its status. */
-static int run_printing(const char *const argv[], char *text, size_t size)
-{
-	int ends[2], r;
-	ssize_t n;
-
-	CHECK(pipe2(ends, O_CLOEXEC) == 0, "no pipe");
-	r = cell_wait_ms(start(argv, ends[1]), READY_MS, true);
-	close(ends[1]);
-	n = read(ends[0], text, size - 1);
-	close(ends[0]);
-	text[n > 0 ? n : 0] = 0;
-	return r;
-}
 
 /* The record comes a little after the refusal: until then the status is 2. */
 static int explain(const char *const argv[], char *text, size_t size)
@@ -559,6 +616,7 @@ const struct test_case agent_cases[] = {
 	{"agent/agent-dies", case_agent_dies, CASE_REFUSES},
 	{"agent/explain", case_explain, CASE_REFUSES},
 	{"agent/explain-named", case_explain_named, CASE_REFUSES},
+	{"agent/edited-while-away", case_edited_while_away, CASE_REFUSES},
 	{"agent/held-descriptor", case_held_descriptor, CASE_ALLOWS},
 	{"agent/stuck", case_stuck, CASE_ALLOWS},
 	{"agent/caller", case_caller, CASE_ALLOWS},

@@ -72,9 +72,11 @@ void upkeep_renew(struct daemon *d, struct entry *entry)
 }
 
 /* A view is renewed with the text that is in force: a file that was edited is for the operator to
- * reload. */
+ * reload. By the recorded digest: what this agent read when it started may have been edited before,
+ * while none ran. Cannot tell: edited. */
 static bool is_edited(const struct compartment *c)
 {
+	char digest[POLICY_DIGEST_SIZE];
 	struct policy_options options = {
 		.vars = (const char *const *)c->vars,
 		.include_dir = *c->include_dir ? c->include_dir : policies_dir(),
@@ -82,9 +84,9 @@ static bool is_edited(const struct compartment *c)
 	struct policy *now = NULL;
 	bool edited;
 
-	if (!c->loaded || policy_load(c->policy, &options, &now, NULL))
+	if (policy_load(c->policy, &options, &now, NULL))
 		return true;
-	edited = memcmp(now->digest, c->loaded->digest, sizeof(now->digest)) != 0;
+	edited = strcmp(policy_digest_text(now, digest), c->digest) != 0;
 	policy_free(now);
 	return edited;
 }
