@@ -199,6 +199,7 @@ int kern_policy_remove(struct kern *kern, __u32 generation)
 		return 0;
 	head.generation = 0;
 	bpf_map_delete_elem(kern->maps[KERN_MAP_TABLES], &index);
-	bpf_map_update_elem(kern->maps[KERN_MAP_POLICIES], &index, &head, BPF_ANY);
+	if (bpf_map_update_elem(kern->maps[KERN_MAP_POLICIES], &index, &head, BPF_ANY) < 0)
+		return -errno;
 	return 0;
 }
