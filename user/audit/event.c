@@ -93,7 +93,7 @@ static const char *verdict_name(const struct bh_event *event)
 	return "refused";
 }
 
-static json_t *perms_array(__u32 perms)
+json_t *perms_record(__u32 perms)
 {
 	json_t *array = json_array();
 	char text[16];
@@ -105,7 +105,7 @@ static json_t *perms_array(__u32 perms)
 	return array;
 }
 
-static const char *effect_name(enum rule_effect effect)
+const char *effect_name(enum rule_effect effect)
 {
 	return effect == RULE_DENY ? "deny" : effect == RULE_QUIET ? "quiet" : "allow";
 }
@@ -217,7 +217,7 @@ static json_t *base_record(const struct bh_event *event, const struct event_cont
 			 is_denied(event, context) ? "denied" : reason_name(event->reason),
 			 "reason_text", why, "verdict", verdict_name(event), "quiet",
 			 !!(event->bits & BH_EVENT_QUIET), "errno", errno_name(event->error),
-			 "perms", perms_array(event->perms));
+			 "perms", perms_record(event->perms));
 }
 
 json_t *event_record(const struct bh_event *event, const struct event_context *context)

@@ -41,6 +41,10 @@ size_t event_name(const struct bh_event *event, const char **ret);
 /* The record of a checked event; NULL when out of memory. */
 json_t *event_record(const struct bh_event *event, const struct event_context *context);
 
+/* ["read", "map-exec"], and "allow", "deny" or "quiet": as records have them. */
+json_t *perms_record(__u32 perms);
+const char *effect_name(enum rule_effect effect);
+
 /* "2026-01-31T12:03:04.123456Z" of ns since the epoch. Buffer of RECORD_TIME_SIZE. */
 #define RECORD_TIME_SIZE 48
 char *record_time(int64_t realtime_ns, char *buffer);

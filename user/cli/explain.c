@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include "audit/escape.h"
+#include "audit/event.h"
 #include "audit/names.h"
 #include "compart/locate.h"
 #include "policy/explain.h"
@@ -60,27 +61,12 @@ bool explain_is_allowed(const json_t *answer)
 
 /* --- verdicts and rules --- */
 
-static json_t *rights_json(__u32 perms)
-{
-	json_t *array = json_array();
-	char word[16];
-
-	for (__u32 bit = 1; bit & BH_PERM_ALL; bit <<= 1)
-		if (perms & bit)
-			json_array_append_new(array,
-					      json_string(perms_to_text(bit, word, sizeof(word))));
-	return array;
-}
-
 static json_t *rule_json(const struct rule *rule)
 {
-	static const char *const effects[] = {
-		[RULE_ALLOW] = "allow", [RULE_DENY] = "deny", [RULE_QUIET] = "quiet"};
-
 	if (!rule)
 		return json_null();
-	return json_pack("{s:s, s:o, s:o, s:o, s:I, s:I}", "effect", effects[rule->effect],
-			 "rights", rights_json(rule->perms), "glob", text_json(rule->glob), "file",
+	return json_pack("{s:s, s:o, s:o, s:o, s:I, s:I}", "effect", effect_name(rule->effect),
+			 "rights", perms_record(rule->perms), "glob", text_json(rule->glob), "file",
 			 text_json(rule->place.file), "line", (json_int_t)rule->place.line,
 			 "column", (json_int_t)rule->place.column);
 }
@@ -323,7 +309,7 @@ int inquire(const struct inquiry *inquiry, json_t **ret, struct error *error)
 
 	f.answer = json_pack("{s:o, s:o, s:o, s:[], s:n, s:[]}", "policy", policy_json(policy),
 			     "path", text_json(inquiry->path), "rights",
-			     rights_json(inquiry->perms), "links", "place", "notes");
+			     perms_record(inquiry->perms), "links", "place", "notes");
 	if (!f.answer)
 		return error_set(error, ENOMEM, "out of memory");
 	r = find_place(&f, error);
