@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "clock.h"
 #include "kern/kern.h"
 
 #define FILE_AT "/tmp/d1/d2/d3/f"
@@ -24,35 +24,19 @@
 #define OPENS 2000
 #define SETTLE_S 6 /* asynchronous work after boot inflates the first figures */
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Median over batches, in nanoseconds an open+close. */
 static double measure(void)
 {
 	double batch[BATCHES];
 
 	for (int i = 0; i < BATCHES; i++) {
-		double start = now();
+		double start = now_ns();
 
 		for (int j = 0; j < OPENS; j++)
 			close(open(FILE_AT, O_RDONLY | O_CLOEXEC));
-		batch[i] = (now() - start) / OPENS;
+		batch[i] = (now_ns() - start) / OPENS;
 	}
-	qsort(batch, BATCHES, sizeof(*batch), compare);
-	return batch[BATCHES / 2];
+	return median(batch, BATCHES);
 }
 
 /* r0 = 0; exit, attached to file_open. The link lives as long as the descriptor. */
@@ -118,12 +102,12 @@ int main(void)
 	}
 	empty = measure();
 	close(fd);
-	start = now();
+	start = now_ns();
 	if (kern_open(&kern, &error) < 0) {
 		fprintf(stderr, "%s\n", error.text);
 		return 1;
 	}
-	printf("load     %.2f s\n", (now() - start) / 1e9);
+	printf("load     %.2f s\n", (now_ns() - start) / 1e9);
 	sleep(SETTLE_S);
 	attached = measure();
 	print_programs();

@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "clock.h"
 
 #define TOP "/bench" /* a directory of the root filesystem, so that paths are as long as written */
 #define BATCHES 11
@@ -61,28 +62,13 @@ static int make(const char *path)
 	return 0;
 }
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Median over batches of one open+close; negative when the file does not open. */
 static double measure(const char *path)
 {
 	double batch[BATCHES];
 
 	for (int i = 0; i < BATCHES; i++) {
-		double start = now();
+		double start = now_ns();
 
 		for (int j = 0; j < OPENS; j++) {
 			int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -91,10 +77,9 @@ static double measure(const char *path)
 				return -1;
 			close(fd);
 		}
-		batch[i] = (now() - start) / OPENS;
+		batch[i] = (now_ns() - start) / OPENS;
 	}
-	qsort(batch, BATCHES, sizeof(*batch), compare);
-	return batch[BATCHES / 2];
+	return median(batch, BATCHES);
 }
 
 int main(int argc, char **argv)
