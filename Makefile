@@ -24,9 +24,6 @@ BPFFLAGS := -g -O2 -mcpu=v3 -target bpf -D__TARGET_ARCH_$(BPFARCH) -Ivmlinux/$(A
 	   -Ibpf -Wall -Wextra -Werror -Wno-unused-parameter \
 	   -Wno-gnu-variable-sized-type-not-at-end -MMD -MP
 
-# The object that defines the maps comes first when the objects are linked into one.
-BPF_OBJ := $(BUILD)/bpf/maps.bpf.o $(filter-out %/maps.bpf.o, \
-	   $(patsubst %.c,$(BUILD)/%.o,$(wildcard bpf/*.bpf.c)))
 SKEL    := $(BUILD)/gen/bulkhead.skel.h
 LIB     := $(BUILD)/libbulkhead.a
 objects  = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(1)))
@@ -40,14 +37,10 @@ UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit
 
 all: $(PROGS)
 
-$(BUILD)/bpf/%.o: bpf/%.c
+$(BUILD)/bulkhead.bpf.o: bpf/bulkhead.bpf.c
 	@mkdir -p $(@D)
 	$(call say,BPF)
 	$(Q)$(CLANG) $(BPFFLAGS) -c $< -o $@
-
-$(BUILD)/bulkhead.bpf.o: $(BPF_OBJ)
-	$(call say,LINK)
-	$(Q)$(BPFTOOL) gen object $@ $^
 
 $(SKEL): $(BUILD)/bulkhead.bpf.o
 	@mkdir -p $(@D)

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Every map. maps.bpf.c defines them, all other files see them as extern; so maps.bpf.o comes first
- * when the objects are linked into one.
- */
+/* Every map. */
 #ifndef BULKHEAD_MAPS_BPF_H
 #define BULKHEAD_MAPS_BPF_H
 
 #include "bulkhead.bpf.h"
-
-#ifndef BH_MAP
-#define BH_MAP extern
-#endif
 
 /* Bytes of a slot's path buffer that names are written to, backwards from BH_PATH_END. The margin
  * behind it lets the verifier accept a write of a whole name at any masked position. */
@@ -66,7 +59,7 @@ struct bh_table_inner {
 	__uint(value_size, sizeof(struct bh_page));
 };
 
-BH_MAP struct {
+struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
@@ -74,21 +67,21 @@ BH_MAP struct {
 } bh_labels SEC(".maps");
 
 /* Sockets made inside: serial of the maker's compartment. A socket can outlive it. */
-BH_MAP struct {
+struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, __u64);
 } bh_sockets SEC(".maps");
 
-BH_MAP struct {
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, BH_MAX_COMPARTMENTS);
 	__type(key, __u32);
 	__type(value, struct bh_compartment);
 } bh_compartments SEC(".maps");
 
-BH_MAP struct {
+struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, BH_MAX_CGROUPS);
 	__type(key, __u64);
@@ -97,21 +90,21 @@ BH_MAP struct {
 
 /* By BH_GENERATION_INDEX, as bh_tables: arrays, because a hash's element is handed out again at once
  * when it is deleted, under the hands of who still walks by it. */
-BH_MAP struct {
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, BH_MAX_GENERATIONS);
 	__type(key, __u32);
 	__type(value, struct bh_policy);
 } bh_policies SEC(".maps");
 
-BH_MAP struct {
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, BH_MAX_GENERATIONS);
 	__type(key, __u32);
 	__array(values, struct bh_table_inner);
 } bh_tables SEC(".maps");
 
-BH_MAP struct {
+struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, BH_MAX_SUPERBLOCKS);
@@ -119,7 +112,7 @@ BH_MAP struct {
 	__type(value, struct bh_superblock);
 } bh_superblocks SEC(".maps");
 
-BH_MAP struct {
+struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, BH_MAX_STARTS);
@@ -127,19 +120,19 @@ BH_MAP struct {
 	__type(value, struct bh_start);
 } bh_starts SEC(".maps");
 
-BH_MAP struct {
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, BH_MAX_COMPARTMENTS);
 	__type(key, __u32);
 	__type(value, struct bh_tally);
 } bh_tallies SEC(".maps");
 
-BH_MAP struct {
+struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, BH_RING_BYTES);
 } bh_ring SEC(".maps");
 
-BH_MAP struct {
+struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, BH_SLOTS);
 	__type(key, __u32);
@@ -148,20 +141,20 @@ BH_MAP struct {
 
 /* Which compartment a cgroup program stands for: its own attachment's storage. The newer
  * CGRP_STORAGE map is not on 6.1. */
-BH_MAP struct {
+struct {
 	__uint(type, BPF_MAP_TYPE_CGROUP_STORAGE);
 	__type(key, struct bpf_cgroup_storage_key);
 	__type(value, __u32);
 } bh_egress SEC(".maps");
 
-BH_MAP struct {
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct bh_task_query);
 } bh_queries SEC(".maps");
 
-BH_MAP struct {
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
@@ -170,6 +163,6 @@ BH_MAP struct {
 
 /* While not 0, no missing label means "outsider": every hook asks the cgroup. A variable and not a
  * map value, because every hook of every task on the host reads it: two instructions. */
-extern volatile __u32 bh_ask;
+volatile __u32 bh_ask SEC(".data.ask");
 
 #endif

@@ -8,59 +8,60 @@ struct bh_match {
 	struct bh_slot *slot;
 };
 
-/* Exactly so many bytes, without a question of how many are left. */
+/* Takes the page that a state's row stands on. */
+static __always_inline long bh_table_turn(struct bh_table *table, __u32 state)
+{
+	__u32 number = state / BH_PAGE_WORDS;
+	struct bh_page *page = bpf_map_lookup_elem(table->map, &number);
+
+	if (!page)
+		return -1;
+	table->page = page;
+	table->first = number * BH_PAGE_WORDS;
+	return 0;
+}
+
+static __always_inline long bh_table_hold(struct bh_table *table, __u32 state)
+{
+	return state / BH_PAGE_WORDS == table->first / BH_PAGE_WORDS ? 0
+								     : bh_table_turn(table, state);
+}
+
+/* So many bytes, without a question of how many are left, for behind the path stand NULs, which lead
+ * every state to itself; or fewer, as long as the states stand on one page. */
 static long bh_match_chunk(__u32 i, struct bh_match *m)
 {
 	struct bh_slot *slot = m->slot;
 	struct bh_policy *policy = m->policy;
-	struct bh_table table = m->table;
-	__u32 state = slot->state, j;
+	struct bh_table table;
+	__u32 state = slot->state, next, j;
 	/* The path has a margin behind its end: the first position bounds all of them. */
 	const __u8 *path = &slot->path[BH_BOUND(slot->cursor, BH_PATH_END - 1)];
 
+	if (slot->cursor >= BH_PATH_END || bh_table_hold(&m->table, state))
+		return 1;
+	table = m->table;
 #pragma unroll
 	for (j = 0; j < BH_CHUNK; j++) {
-		if (bh_match_byte(&table, policy, &state, path[j])) {
-			slot->reason = BH_REASON_UNSURE_TABLE;
-			return 1;
-		}
-	}
-	m->table.page = table.page;
-	m->table.first = table.first;
-	slot->cursor += BH_CHUNK;
-	slot->state = state;
-	return 0;
-}
-
-/* What does not fill a chunk comes first, so that whole ones are left. */
-static __always_inline long bh_match_rest(struct bh_match *m, __u32 rest)
-{
-	struct bh_slot *slot = m->slot;
-	const __u8 *path = &slot->path[BH_BOUND(slot->cursor, BH_PATH_END - 1)];
-	__u32 state = slot->state, j;
-
-	for (j = 0; j < BH_CHUNK - 1; j++) {
-		if (j >= rest)
+		next = state;
+		if (bh_match_byte(&table, policy, &next, path[j]))
 			break;
-		if (bh_match_byte(&m->table, m->policy, &state, path[j]))
-			return -1;
+		state = next;
 	}
-	/* Not j, which the verifier knows: it would go on once for each number of bytes. */
-	slot->cursor += rest;
+	slot->cursor += j;
 	slot->state = state;
 	return 0;
 }
 
+/* Every step takes a byte at least. */
 static __always_inline long bh_match_all(struct bh_match *m)
 {
 	struct bh_slot *slot = m->slot;
-	__u32 left = slot->cursor < BH_PATH_END ? BH_PATH_END - slot->cursor : 0;
 	__u32 allow = 0, quiet = 0;
 
-	if (bh_match_rest(m, left % BH_CHUNK))
-		return -1;
-	bpf_loop(left / BH_CHUNK, bh_match_chunk, m, 0);
-	if (slot->reason || bh_match_masks(&m->table, m->policy, slot->state, &allow, &quiet))
+	bpf_loop(BH_PATH_END, bh_match_chunk, m, 0);
+	if (slot->cursor < BH_PATH_END || bh_table_hold(&m->table, slot->state) ||
+	    bh_match_masks(&m->table, m->policy, slot->state, &allow, &quiet))
 		return -1;
 	slot->allow = allow;
 	slot->quiet = quiet;
@@ -68,7 +69,7 @@ static __always_inline long bh_match_all(struct bh_match *m)
 }
 
 /* The page of the first state is at hand before the first byte. */
-int bh_match_path(const struct bh_subject *s, struct bh_slot *slot)
+__noinline int bh_match_path(const struct bh_subject *s, struct bh_slot *slot)
 {
 	struct bh_match m = {.slot = slot};
 	__u32 index;

@@ -13,24 +13,16 @@
 
 #include "verdict.bpf.h"
 
-/* A table, and the page of it that was read last: states follow each other closely. */
+/* A table, and the page of it that is at hand: states follow each other closely. */
 struct bh_table {
 	void *map;
 	struct bh_page *page;
 	__u32 first; /* index of the page's first word */
 };
 
-/* Takes the page that word `index` stands on. */
-static __always_inline long bh_table_turn(struct bh_table *table, __u32 index)
-{
-	__u32 number = index / BH_PAGE_WORDS;
-
-	table->page = bpf_map_lookup_elem(table->map, &number);
-	table->first = number * BH_PAGE_WORDS;
-	return table->page ? 0 : -1;
-}
-
 #define BH_TABLE struct bh_table
+
+/* -1: on another page. */
 static __always_inline long bh_table_word(struct bh_table *table, __u32 index, __u32 *ret_word)
 {
 	__u64 offset = index;
@@ -38,25 +30,22 @@ static __always_inline long bh_table_word(struct bh_table *table, __u32 index, _
 	/* The comparison is also what the verifier goes by; 6.1 does not know what a 32-bit exclusive
 	 * or leaves in the upper half. */
 	asm volatile("%0 ^= %1" : "+r"(offset) : "r"((__u64)table->first));
-	if (offset >= BH_PAGE_WORDS) {
-		if (bh_table_turn(table, index))
-			return -1;
-		offset = BH_BOUND(index, BH_PAGE_WORDS - 1);
-	}
+	if (offset >= BH_PAGE_WORDS)
+		return -1;
 	*ret_word = table->page->words[offset];
 	return 0;
 }
 #include <bulkhead/match.h>
 
 /* What slot->superblock alone says. */
-int bh_place_start(const struct bh_subject *s, struct bh_slot *slot);
+__noinline int bh_place_start(const struct bh_subject *s, struct bh_slot *slot);
 
 /* The masks of slot->path[slot->cursor..], from slot->state. */
-int bh_match_path(const struct bh_subject *s, struct bh_slot *slot);
+__noinline int bh_match_path(const struct bh_subject *s, struct bh_slot *slot);
 
 /* Allowed (0), or refused with the place as the object (errno, as bh_refuse_errno). The slot is NULL
  * when none was free. */
-int bh_judge_place_errno(const struct bh_subject *s, struct bh_refusal *r, struct bh_slot *slot);
+__noinline int bh_judge_place_errno(const struct bh_subject *s, struct bh_refusal *r, struct bh_slot *slot);
 
 static __always_inline long bh_judge_place(const struct bh_subject *s, struct bh_refusal *r,
 					   struct bh_slot *slot)
@@ -203,8 +192,9 @@ static __always_inline void bh_place_class(struct bh_slot *slot)
 /* The place of `dentry` and its verdict masks, in a slot that the caller releases. NULL: none free.
  */
 static __noinline __attribute__((unused)) struct bh_slot *bh_look(const struct bh_subject *s,
-								  struct dentry *dentry)
+								  struct dentry *trusted)
 {
+	struct dentry *dentry = BH_READONLY(struct dentry, trusted);
 	struct bh_walk w = {.leaf = dentry, .dentry = dentry, .top = dentry};
 	struct bh_slot *slot = bh_slot_claim();
 

@@ -31,7 +31,8 @@ static long bh_ask_level(__u32 i, struct bh_ancestors *a)
 /* Compartment of current by its cgroup, innermost first: 0 none, -1 nested too deeply to tell. */
 static __noinline long bh_ask_cgroup(struct task_struct *task)
 {
-	struct bh_ancestors a = {.level = task->cgroups->dfl_cgrp->level};
+	struct css_set *set = BH_READONLY(struct task_struct, task)->cgroups;
+	struct bh_ancestors a = {.level = set->dfl_cgrp->level};
 
 	bpf_loop(BH_MAX_CGROUP_DEPTH, bh_ask_level, &a, 0);
 	return a.done ? a.found : -1;

@@ -69,7 +69,7 @@ bh_label_make(struct task_struct *task, __u32 compartment, __u16 flags)
  * static one is followed again from every place that calls it. Such functions take no pointer of
  * the kernel's types, and every pointer they take can be NULL.
  */
-int bh_subject_find(struct bh_subject *s);
+__noinline int bh_subject_find(struct bh_subject *s);
 
 /* Is current a member of any compartment, judged yet or not? For what spreads labels. */
 static __always_inline int bh_subject_member(struct bh_subject *s)

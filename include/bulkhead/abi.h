@@ -91,7 +91,8 @@ struct bh_cgroup {
 
 /* One policy generation. The table is an array of words in pages of BH_PAGE_WORDS, a row of nclasses
  * + BH_ROW_EXTRA words a state, none across the edge of a page; a state's number is the index of its
- * first word: nclasses next states, then the masks. */
+ * first word: nclasses next states, then the masks. NUL has a class alone, that leads every state to
+ * itself: what is matched may be filled up with NULs. */
 #define BH_ROW_EXTRA 2
 /* word nclasses:     allow mask (low 16), quiet mask (high 16)
  * word nclasses + 1: audit mask (low 16), tripwire mask (high 16) */

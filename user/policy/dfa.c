@@ -123,13 +123,17 @@ static void split_classes(struct dfa *dfa, const struct byte_set *set)
 	}
 }
 
-/* Bytes that no symbol tells apart share a class. */
+/* Bytes that no symbol tells apart share a class. NUL has one alone: it is in no path, and the table
+ * gives it a meaning of its own. */
 static void fill_classes(struct dfa *dfa, const struct nfa *nfa)
 {
+	struct byte_set nul = {0};
 	unsigned int byte;
 	size_t i, label;
 
 	dfa->nclasses = 1;
+	byte_set_add(&nul, '\0');
+	split_classes(dfa, &nul);
 	for (byte = 0; byte < 256; byte++) {
 		struct byte_set one = {0};
 
@@ -225,19 +229,16 @@ static __u32 next_child(struct children *children)
 	return nfa->edges[edge].child;
 }
 
-/* A class that no literal names: rather that of a byte which few sets tell from others. NUL, which
- * is in none, is the last choice. */
+/* A class that no literal names: rather that of a byte which few sets tell from others. */
 static size_t find_unnamed(const struct dfa *dfa, const struct byte_set *named)
 {
 	size_t label = dfa->nclasses;
 
 	if (!byte_set_has(named, dfa->classes[1]))
 		return dfa->classes[1];
-	while (label-- && (byte_set_has(named, label) || label == dfa->classes[0]))
+	while (label-- && byte_set_has(named, label))
 		;
-	if (label < dfa->nclasses)
-		return label;
-	return byte_set_has(named, dfa->classes[0]) ? dfa->nclasses : dfa->classes[0];
+	return label < dfa->nclasses ? label : dfa->nclasses;
 }
 
 /* The classes that lead elsewhere than the class *ret_usual does; that is nclasses if all do. */
@@ -248,6 +249,7 @@ static void mark_named(const struct dfa *dfa, const struct nfa *nfa, const struc
 	__u32 child;
 
 	*named = (struct byte_set){0};
+	byte_set_add(named, dfa->classes['\0']);
 	byte_set_add(named, dfa->classes['/']);
 	while ((child = next_child(&literals))) {
 		if (nfa->nodes[child].symbol < 256)
@@ -294,7 +296,7 @@ static int explore(struct dfa *dfa, struct nfa *nfa, struct indexes *indexes, __
 		return -ENOMEM;
 	mark_named(dfa, nfa, from, &named, &usual);
 	for (label = 0; label < dfa->nclasses; label++) {
-		if (label != usual && !byte_set_has(&named, label))
+		if ((label != usual && !byte_set_has(&named, label)) || label == dfa->classes['\0'])
 			continue;
 		labels = (struct byte_set){0};
 		if (label == usual)

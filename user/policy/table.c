@@ -114,6 +114,7 @@ static void fill(const struct table *table, __u32 *words)
 	for (i = 0; i < dfa->nstates; i++)
 		words[table->state[table->block[i]] + dfa->nclasses] = dfa->verdicts[i];
 	for (block = 0; block < table->nblocks; block++) {
+		words[table->state[block] + dfa->classes['\0']] = table->state[block];
 		for (i = table->edges[block]; i < dfa->nedges; i = next_edge(dfa, i))
 			fill_labels(&dfa->labels[dfa->edges[i].labels],
 				    table->state[table->block[dfa->edges[i].head]],
