@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * The one object, compiled in one go: the tools that link kernel objects cannot join two that call
- * the same function of the kernel (libbpf before 1.5).
- */
+/* The one object, compiled in one go: bpftool cannot link objects that call the same function of the
+ * kernel's (Debian 12's, "failed to resolve size of underlying type"). */
 #include "subject.bpf.c"
 #include "verdict.bpf.c"
 #include "path.bpf.c"

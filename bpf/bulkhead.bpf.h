@@ -59,14 +59,11 @@
 /* One move instruction, where the kernel has it (6.2). */
 extern void *bpf_rdonly_cast(const void *object, __u32 type) __ksym __weak;
 
-/*
- * The same pointer, for reading alone. Whoever walks on from a pointer that the verifier trusts makes
- * it look at what is read four times by name through all of BTF, 30 ms a program on 6.12, and follow
- * every loop once more for the pointers behind, which it trusts no more. Kernels before 6.2 trust
- * none.
- */
-#define BH_READONLY(type, object)                                                           \
-	((type *)(bpf_core_enum_value_exists(enum special_kfunc_type, KF_bpf_rdonly_cast) ? \
-			  bpf_rdonly_cast(object, bpf_core_type_id_kernel(type)) : (void *)(object)))
+/* The same pointer, which the verifier then trusts no more: what it costs to read a pointer through one
+ * that it trusts is in HACKING. Kernels before 6.2 trust none. */
+#define BH_READONLY(type, object)                                                         \
+	((type *)(bpf_core_enum_value_exists(enum special_kfunc_type, KF_bpf_rdonly_cast) \
+			  ? bpf_rdonly_cast(object, bpf_core_type_id_kernel(type))        \
+			  : (void *)(object)))
 
 #endif

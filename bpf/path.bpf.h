@@ -45,7 +45,8 @@ __noinline int bh_match_path(const struct bh_subject *s, struct bh_slot *slot);
 
 /* Allowed (0), or refused with the place as the object (errno, as bh_refuse_errno). The slot is NULL
  * when none was free. */
-__noinline int bh_judge_place_errno(const struct bh_subject *s, struct bh_refusal *r, struct bh_slot *slot);
+__noinline int bh_judge_place_errno(const struct bh_subject *s, struct bh_refusal *r,
+				    struct bh_slot *slot);
 
 static __always_inline long bh_judge_place(const struct bh_subject *s, struct bh_refusal *r,
 					   struct bh_slot *slot)

@@ -72,7 +72,8 @@ static __always_inline void bh_slot_release(struct bh_slot *slot)
 }
 
 /* Counts and reports: 0 in audit mode, else the errno to refuse with (positive). */
-__noinline int bh_refuse_errno(const struct bh_subject *s, struct bh_refusal *r, struct bh_slot *slot);
+__noinline int bh_refuse_errno(const struct bh_subject *s, struct bh_refusal *r,
+			       struct bh_slot *slot);
 
 /* What the hook returns. The result of a global function is any number to the verifier. */
 static __always_inline long bh_refuse(const struct bh_subject *s, struct bh_refusal *r,

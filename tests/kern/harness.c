@@ -113,8 +113,11 @@ static int complain(struct error *error, const char *what, int r)
 	return r;
 }
 
-static int cell_policy(struct cell *cell, const struct cell_options *o)
+static const struct cell_options usual_options;
+
+int cell_policy(struct cell *cell, const struct cell_options *options)
 {
+	const struct cell_options *o = options ? options : &usual_options;
 	const struct rule *rules = o->rules ? o->rules : usual_rules;
 	size_t n = o->rules ? o->nrules : sizeof(usual_rules) / sizeof(usual_rules[0]);
 	const pid_t self = getpid();
@@ -182,9 +185,8 @@ static int cell_enforce(struct cell *cell, const struct cell_options *o)
 
 struct cell *cell_new(struct kern *kern, const struct cell_options *options)
 {
-	static const struct cell_options usual;
 	struct cell *cell = calloc(1, sizeof(*cell));
-	const struct cell_options *o = options ? options : &usual;
+	const struct cell_options *o = options ? options : &usual_options;
 	int r;
 
 	if (!cell)

@@ -57,6 +57,9 @@ struct cell *cell_new(struct kern *kern, const struct cell_options *options);
  * for the sibling cgroup. */
 struct cell *cell_adopt(struct kern *kern, __u32 id, const char *cgroup, const char *name);
 void cell_free(struct cell *cell);
+/* Compiles and installs a generation, cell->generation from then on; the entry is the caller's. 0 or
+ * -errno after a line on stderr. */
+int cell_policy(struct cell *cell, const struct cell_options *options);
 DEFINE_CLEANUP(struct cell *, cell_free)
 #define _cleanup_cell_ _cleanup_(cleanup_cell_free)
 

@@ -235,9 +235,64 @@ static int case_flip(struct kern *kern)
 	return 0;
 }
 
+/* --- a policy is replaced while it decides --- */
+
+#define RELOADS 200
+
+/* An equal policy in its place, as a reload does it. */
+static int replace_policy(struct cell *cell)
+{
+	struct bh_compartment entry;
+	__u32 before = cell->generation;
+	int r = cell_policy(cell, NULL);
+
+	if (r == 0)
+		r = kern_compartment_get(cell->kern, cell->id, &entry);
+	if (r < 0)
+		return r;
+	entry.generation = cell->generation;
+	r = kern_compartment_set(cell->kern, cell->id, &entry);
+	return r < 0 ? r : kern_policy_remove(cell->kern, before);
+}
+
+static int open_good_forever(void *data)
+{
+	struct opener *o = data;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (!o->bad)
+		open_loop(o);
+	return 1;
+}
+
+static int case_reload(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	struct opener o = {.path = FIXTURE_OPEN, .n = 20000};
+	struct bh_tally tally;
+	pid_t pid;
+	int i;
+
+	CHECK(cell, "no cell");
+	pid = cell_spawn(cell, cell->cgroup_fd, open_good_forever, &o);
+	CHECK(pid > 0, "cannot spawn");
+	for (i = 0; i < RELOADS; i++)
+		CHECK(replace_policy(cell) == 0, "reload %d failed", i);
+	tally = cell_tally(cell);
+	CHECK(tally.refused == tally.quiet, "%llu good opens were refused, %llu undecided",
+	      (unsigned long long)tally.refused, (unsigned long long)tally.unsure);
+	CHECK(cell_verb(cell, INSIDE, "read", FIXTURE_SECRET, NULL) == EACCES,
+	      "the last policy leaks");
+	CHECK(cell_wait_ms(pid, 0, false) == VERB_BROKEN + ETIMEDOUT, "the opener ended early");
+	kill(pid, SIGKILL);
+	cell_wait(pid);
+	return 0;
+}
+
 const struct test_case race_cases[] = {
 	{"race/preemption", case_preemption, CASE_REFUSES},
 	{"race/flip", case_flip, CASE_REFUSES},
+	{"race/reload", case_reload, CASE_ALLOWS},
 	{"race/storm-depth-6", case_storm_6, CASE_ALLOWS},
 	{"race/storm-depth-17", case_storm_17, CASE_ALLOWS},
 	{},

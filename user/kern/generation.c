@@ -184,17 +184,35 @@ static void remove_starts(struct kern *kern, __u32 generation)
 		bpf_map_delete_elem(kern->maps[KERN_MAP_STARTS], &key);
 }
 
-/* Who walks by it goes on doing so: its head keeps all but its number, its table lives until the
- * kernel's grace period ended. */
+/* Returns when nobody decides by this table any more who began before the call: to write an element of
+ * a map of maps, be it with what it held, waits for the programs under way (maybe_wait_bpf_programs in
+ * the kernel's bpf/syscall.c). */
+static int wait_for_deciders(struct kern *kern, __u32 index)
+{
+	_cleanup_close_ int fd = -1;
+	__u32 id;
+
+	if (bpf_map_lookup_elem(kern->maps[KERN_MAP_TABLES], &index, &id) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	fd = bpf_map_get_fd_by_id(id);
+	if (fd < 0 || bpf_map_update_elem(kern->maps[KERN_MAP_TABLES], &index, &fd, BPF_ANY) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Its head keeps all but its number, for a decider that the wait failed for: what it looks up from now
+ * on is refused. */
 int kern_policy_remove(struct kern *kern, __u32 generation)
 {
 	__u32 index = BH_GENERATION_INDEX(generation);
 	struct bh_policy head;
 
-	remove_starts(kern, generation);
 	if (bpf_map_lookup_elem(kern->maps[KERN_MAP_POLICIES], &index, &head) < 0)
 		return -errno;
 	/* Of a generation that was not installed in full, or of another one by now. */
+	if (head.generation == generation)
+		wait_for_deciders(kern, index);
+	remove_starts(kern, generation);
 	if (head.generation && head.generation != generation)
 		return 0;
 	head.generation = 0;
