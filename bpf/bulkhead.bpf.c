@@ -7,6 +7,7 @@
 
 #include "exec.bpf.c"
 #include "file.bpf.c"
+#include "attributes.bpf.c"
 #include "socket.bpf.c"
 #include "egress.bpf.c"
 #include "task.bpf.c"

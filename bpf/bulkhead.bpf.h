@@ -31,6 +31,24 @@
 #define F_SETOWN_EX 15
 #define FIOSETOWN 0x8901 /* asm-generic/sockios.h */
 #define SIOCSPGRP 0x8902
+#define TCGETS 0x5401 /* asm-generic/ioctls.h */
+#define TCGETS2 0x802c542a
+#define TIOCGPGRP 0x540f
+#define TIOCGSID 0x5429
+#define TIOCGWINSZ 0x5413
+#define TIOCOUTQ 0x5411
+#define FIONREAD 0x541b
+#define FIONBIO 0x5421
+#define FIONCLEX 0x5450
+#define FIOCLEX 0x5451
+#define FIOASYNC 0x5452
+#define FIGETBSZ 0x2 /* linux/fs.h */
+#define FICLONE 0x40049409
+#define FICLONERANGE 0x4020940d
+#define FIDEDUPERANGE 0xc0189436
+#define FS_IOC_FIEMAP 0xc020660b
+#define FS_IOC_GETFLAGS 0x80086601
+#define FS_IOC_FSGETXATTR 0x801c581f
 #define TIOCSTI 0x5412 /* asm-generic/ioctls.h */
 #define TIOCLINUX 0x541c
 #define VM_READ 0x1 /* linux/mm.h */
@@ -39,7 +57,15 @@
 #define SB_KERNMOUNT (1 << 22) /* linux/fs.h */
 #define S_IFMT 00170000	       /* linux/stat.h */
 #define S_IFDIR 0040000
-#define RENAME_EXCHANGE 0x2 /* linux/fs.h */
+#define S_IFCHR 0020000
+#define MINORBITS 20 /* linux/kdev_t.h */
+#define TTY_MAJOR 4  /* linux/major.h */
+#define TTYAUX_MAJOR 5
+#define UNIX98_PTY_SLAVE_MAJOR 136
+#define UNIX98_PTY_MAJORS 8
+#define ATTR_SIZE (1 << 3) /* linux/fs.h */
+#define ATTR_FORCE (1 << 9)
+#define RENAME_EXCHANGE 0x2
 #define RENAME_WHITEOUT 0x4
 #define CLONE_INTO_CGROUP_FLAG 0x200000000ULL /* linux/sched.h */
 #define PF_FORKNOEXEC 0x40		      /* linux/sched.h */

@@ -6,10 +6,9 @@
  *   path_mknod mkdir symlink      create
  *   path_unlink rmdir             delete
  *   path_link path_rename         create and delete at both ends, and no right gained by a new name
- *   path_truncate file_truncate   write (6.1 has path_truncate alone, for ftruncate too)
- *   path_chmod path_chown         attributes
- *   file_fcntl file_ioctl         write, to take O_APPEND off; closed: signals to others, typing for
- *                                 them on a terminal
+ *   file_fcntl                    write, to take O_APPEND off; closed: signals to others
+ *   file_ioctl                    ioctl, but what isatty(3) and its like ask; closed: signals to others,
+ *                                 typing for them on a terminal
  *   sb_free_security              forgets a superblock before its address can be used again
  */
 #include "path.bpf.h"
@@ -101,17 +100,23 @@ static __always_inline bool bh_pair_gains(const struct bh_pair *pair, const stru
 	return pair->both_ways && pair->old_allow & ~new->allow;
 }
 
-static __noinline long bh_judge_old(const struct bh_subject *s, struct dentry *dentry,
-				    struct bh_pair *pair, struct bh_refusal *r)
+static __noinline long bh_judge_end(const struct bh_subject *s, struct dentry *dentry,
+				    struct bh_pair *pair, __u32 hook, bool is_new)
 {
+	struct bh_refusal r = BH_REFUSAL(PATH_LINK, BH_REASON_NO_RULE);
 	struct bh_slot *slot = bh_look(s, dentry);
 	long ret = 0;
 
-	r->perms = pair->old_perms;
+	r.hook = hook;
+	r.perms = is_new ? pair->new_perms : pair->old_perms;
+	if (is_new && slot && bh_masks_allow(slot->allow, r.perms) && bh_pair_gains(pair, slot)) {
+		r.reason = BH_REASON_RIGHTS;
+		r.perms = 0;
+	}
 	/* A link asks nothing of the old name but that it loses nothing to the new one. */
-	if (!slot || slot->reason || pair->old_perms)
-		ret = bh_judge_place(s, r, slot);
-	if (slot) {
+	if (is_new || !slot || slot->reason || pair->old_perms)
+		ret = bh_judge_place(s, &r, slot);
+	if (slot && !is_new) {
 		pair->old_allow = slot->allow;
 		pair->old_state = slot->state;
 	}
@@ -119,34 +124,17 @@ static __noinline long bh_judge_old(const struct bh_subject *s, struct dentry *d
 	return ret;
 }
 
-static __noinline long bh_judge_new(const struct bh_subject *s, struct dentry *dentry,
-				    struct bh_pair *pair, struct bh_refusal *r)
-{
-	struct bh_slot *slot = bh_look(s, dentry);
-	long ret;
-
-	r->perms = pair->new_perms;
-	if (slot && bh_masks_allow(slot->allow, pair->new_perms) && bh_pair_gains(pair, slot)) {
-		r->reason = BH_REASON_RIGHTS;
-		r->perms = 0;
-	}
-	ret = bh_judge_place(s, r, slot);
-	bh_slot_release(slot);
-	return ret;
-}
-
-/* The pair stands in a slot of its own, for the verifier's sake: see struct bh_slot. */
+/* The pair stands in a slot of its own, for the verifier's sake: see struct bh_slot. One call for
+ * both ends, because the newest follows each call's function apart. */
 static __noinline long bh_judge_pair(const struct bh_subject *s, struct dentry *old,
 				     struct dentry *new, struct bh_slot *own, __u32 hook)
 {
-	struct bh_refusal first = BH_REFUSAL(PATH_LINK, BH_REASON_NO_RULE);
-	struct bh_refusal second = first;
-	long ret;
+	long ret = 0;
+	__u32 i;
 
-	first.hook = second.hook = hook;
-	ret = bh_judge_old(s, old, &own->pair, &first);
-	if (!ret)
-		ret = bh_judge_new(s, new, &own->pair, &second);
+#pragma nounroll
+	for (i = 0; i < 2 && !ret; i++)
+		ret = bh_judge_end(s, i ? new : old, &own->pair, hook, i);
 	bh_slot_release(own);
 	return ret;
 }
@@ -195,39 +183,6 @@ int BPF_PROG(bh_path_rename, const struct path *old_dir, struct dentry *old,
 	return bh_judge_pair(&s, old, new, slot, BH_HOOK_PATH_RENAME);
 }
 
-SEC("lsm/path_truncate")
-int BPF_PROG(bh_path_truncate, const struct path *path, int ret)
-{
-	BH_ENTER(s, PATH_TRUNCATE, ret);
-	if (bh_is_memory(path->dentry))
-		return 0;
-	return BH_JUDGE(s, PATH_TRUNCATE, path->dentry, BH_PERM_WRITE);
-}
-
-/* Since 6.2; before, path_truncate serves ftruncate(2) and O_TRUNC as well. */
-SEC("lsm/file_truncate")
-int BPF_PROG(bh_file_truncate, struct file *file, int ret)
-{
-	BH_ENTER(s, FILE_TRUNCATE, ret);
-	if (bh_is_memory(file->f_path.dentry))
-		return 0;
-	return BH_JUDGE(s, FILE_TRUNCATE, file->f_path.dentry, BH_PERM_WRITE);
-}
-
-SEC("lsm/path_chmod")
-int BPF_PROG(bh_path_chmod, const struct path *path, umode_t mode, int ret)
-{
-	BH_ENTER(s, PATH_CHMOD, ret);
-	return BH_JUDGE(s, PATH_CHMOD, path->dentry, BH_PERM_ATTRIBUTES);
-}
-
-SEC("lsm/path_chown")
-int BPF_PROG(bh_path_chown, const struct path *path, u64 uid, u64 gid, int ret)
-{
-	BH_ENTER(s, PATH_CHOWN, ret);
-	return BH_JUDGE(s, PATH_CHOWN, path->dentry, BH_PERM_ATTRIBUTES);
-}
-
 /* Who is sent a descriptor's signals, any of them by F_SETSIG, is asked of nobody when they are
  * sent.
  */
@@ -245,24 +200,74 @@ int BPF_PROG(bh_file_fcntl, struct file *file, unsigned int cmd, unsigned long a
 	return BH_JUDGE(s, FILE_FCNTL, file->f_path.dentry, BH_PERM_WRITE);
 }
 
+/*
+ * What any file answers and nobody else feels: what isatty(3) and its like ask, close-on-exec and
+ * non-blocking as fcntl(2) has them, how much there is to read, and copying between two files that
+ * are open for it.
+ */
+static __always_inline bool bh_ioctl_is_free(unsigned int cmd)
+{
+	switch (cmd) {
+	case TCGETS:
+	case TCGETS2:
+	case TIOCGPGRP:
+	case TIOCGSID:
+	case TIOCGWINSZ:
+	case TIOCOUTQ:
+	case FIONREAD:
+	case FIONBIO:
+	case FIONCLEX:
+	case FIOCLEX:
+	case FIOASYNC:
+	case FIGETBSZ:
+	case FICLONE:
+	case FICLONERANGE:
+	case FIDEDUPERANGE:
+	case FS_IOC_FIEMAP:
+	case FS_IOC_GETFLAGS:
+	case FS_IOC_FSGETXATTR:
+		return true;
+	}
+	return false;
+}
+
 /* Signals to others as above, and typing on a terminal for whoever reads it next. */
 static __always_inline bool bh_ioctl_is_closed(unsigned int cmd)
 {
 	return cmd == FIOSETOWN || cmd == SIOCSPGRP || cmd == TIOCSTI || cmd == TIOCLINUX;
 }
 
-static __always_inline int bh_judge_ioctl(unsigned int cmd, int ret)
+/* The terminal that the task controls is its own, by whatever name it was opened. */
+static __always_inline bool bh_is_own_terminal(struct file *file)
 {
-	if (!bh_ioctl_is_closed(cmd))
-		return ret;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct tty_struct *own = BPF_CORE_READ(task, signal, tty);
+	__u32 major = BPF_CORE_READ(file, f_inode, i_rdev) >> MINORBITS;
+	struct tty_file_private *private;
+
+	if (!own || (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFCHR)
+		return false;
+	if (major != TTY_MAJOR && major != TTYAUX_MAJOR &&
+	    (major < UNIX98_PTY_SLAVE_MAJOR || major >= UNIX98_PTY_SLAVE_MAJOR + UNIX98_PTY_MAJORS))
+		return false;
+	private = (void *)BPF_CORE_READ(file, private_data);
+	return private && BPF_CORE_READ(private, tty) == own;
+}
+
+static __noinline long bh_judge_ioctl(struct file *file, unsigned int cmd, int ret)
+{
 	BH_ENTER(s, FILE_IOCTL, ret);
-	return BH_CLOSED(s, FILE_IOCTL, cmd);
+	if (bh_ioctl_is_closed(cmd))
+		return BH_CLOSED(s, FILE_IOCTL, cmd);
+	if (bh_ioctl_is_free(cmd) || bh_is_memory(file->f_path.dentry) || bh_is_own_terminal(file))
+		return 0;
+	return BH_JUDGE(s, FILE_IOCTL, file->f_path.dentry, BH_PERM_IOCTL);
 }
 
 SEC("lsm/file_ioctl")
 int BPF_PROG(bh_file_ioctl, struct file *file, unsigned int cmd, unsigned long arg, int ret)
 {
-	return bh_judge_ioctl(cmd, ret);
+	return bh_judge_ioctl(file, cmd, ret);
 }
 
 /* Of 32-bit programs, which any program can be by int 0x80; a kernel without it asks the one above.
@@ -270,7 +275,7 @@ int BPF_PROG(bh_file_ioctl, struct file *file, unsigned int cmd, unsigned long a
 SEC("lsm/file_ioctl_compat")
 int BPF_PROG(bh_file_ioctl_compat, struct file *file, unsigned int cmd, unsigned long arg, int ret)
 {
-	return bh_judge_ioctl(cmd, ret);
+	return bh_judge_ioctl(file, cmd, ret);
 }
 
 /* An address is identity only while its superblock lives. */

@@ -119,6 +119,7 @@ struct bh_policy {
 	__u32 pad;
 	__u64 caps;	   /* capability bits that stay */
 	__u8 classes[256]; /* byte -> class, < nclasses */
+	__u8 digest[32];   /* SHA-256 of the table's words, for user space: equal ones stand once */
 };
 
 /* Superblock entry, keyed by the superblock's address. */
@@ -240,7 +241,7 @@ struct bh_file {
 BH_ASSERT_SIZE(struct bh_label, 64);
 BH_ASSERT_SIZE(struct bh_compartment, 64);
 BH_ASSERT_SIZE(struct bh_cgroup, 8);
-BH_ASSERT_SIZE(struct bh_policy, 288);
+BH_ASSERT_SIZE(struct bh_policy, 320);
 BH_ASSERT_SIZE(struct bh_superblock, 8);
 BH_ASSERT_SIZE(struct bh_start, 8);
 BH_ASSERT_SIZE(struct bh_event, 112);

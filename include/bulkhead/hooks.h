@@ -31,10 +31,12 @@
 	X(PATH_SYMLINK, "path_symlink", BH_EACCES, FILE)             \
 	X(PATH_LINK, "path_link", BH_EACCES, FILE)                   \
 	X(PATH_RENAME, "path_rename", BH_EACCES, FILE)               \
-	X(PATH_TRUNCATE, "path_truncate", BH_EACCES, FILE)           \
-	X(FILE_TRUNCATE, "file_truncate", BH_EACCES, FILE)           \
-	X(PATH_CHMOD, "path_chmod", BH_EACCES, FILE)                 \
-	X(PATH_CHOWN, "path_chown", BH_EACCES, FILE)                 \
+	X(INODE_SETATTR, "inode_setattr", BH_EACCES, FILE)           \
+	X(INODE_SETXATTR, "inode_setxattr", BH_EACCES, FILE)         \
+	X(INODE_REMOVEXATTR, "inode_removexattr", BH_EACCES, FILE)   \
+	X(INODE_SET_ACL, "inode_set_acl", BH_EACCES, FILE)           \
+	X(INODE_REMOVE_ACL, "inode_remove_acl", BH_EACCES, FILE)     \
+	X(INODE_FILE_SETATTR, "inode_file_setattr", BH_EACCES, FILE) \
 	X(SOCKET_CREATE, "socket_create", BH_EAFNOSUPPORT, NET)      \
 	X(SOCKET_CONNECT, "socket_connect", BH_EACCES, NET)          \
 	X(SOCKET_SENDMSG, "socket_sendmsg", BH_EACCES, NET)          \

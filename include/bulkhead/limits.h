@@ -36,6 +36,9 @@
 #define BH_MAX_STARTS 65536
 /* 32-bit words of one policy's table: 32 MiB. At the bound: the policy does not load. */
 #define BH_MAX_TABLE_WORDS (8u << 20)
+/* Pages of all tables of a host, 64 KiB each: 256 MiB, eight of the largest. Generations with equal
+ * tables share one. At the bound: attach, run and reload fail. */
+#define BH_MAX_HOST_PAGES 4096u
 /* Edges of one policy's automaton before it is minimised, and nodes in its sets: about 250 MiB of
  * the compiler's memory and three seconds of its time. At the bound: the policy does not load. */
 #define BH_MAX_DFA_EDGES (4u << 20)

@@ -10,8 +10,8 @@
 #include <signal.h>
 #include <time.h>
 
-static const struct test_case *const suites[] = {prove_cases, spread_cases, place_cases,
-						 loss_cases,  race_cases,   agent_cases};
+static const struct test_case *const suites[] = {prove_cases, spread_cases, place_cases, loss_cases,
+						 table_cases, race_cases,   agent_cases};
 
 static bool wanted(const char *name, int argc, char **argv)
 {

@@ -7,8 +7,8 @@
 const char verb_landmark[16] = "bulkhead-probe";
 
 const struct verb *const verb_families[] = {
-	file_verbs,	 exec_verbs,   socket_verbs, process_verbs,
-	namespace_verbs, kernel_verbs, child_verbs,  NULL,
+	file_verbs,	 attribute_verbs, exec_verbs,  socket_verbs, process_verbs,
+	namespace_verbs, kernel_verbs,	  child_verbs, NULL,
 };
 
 const struct verb *verb_find(const char *name)

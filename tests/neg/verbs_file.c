@@ -53,6 +53,12 @@ VERB(open_trunc)
 	return result_fd(open(argv[1], O_WRONLY | O_TRUNC | O_CLOEXEC));
 }
 
+/* Truncates what it may only read. */
+VERB(open_read_trunc)
+{
+	return result_fd(open(argv[1], O_RDONLY | O_TRUNC));
+}
+
 /* Access mode 3: neither reading nor writing, ioctl alone. */
 VERB(open_ioctl)
 {
@@ -204,21 +210,6 @@ VERB(symlink)
 	return result(symlink(argv[1], argv[2]));
 }
 
-VERB(chmod)
-{
-	return result(chmod(argv[1], 0777));
-}
-
-VERB(fchmod)
-{
-	return result(fchmod(number(argv[1]), 0777));
-}
-
-VERB(chown)
-{
-	return result(chown(argv[1], geteuid(), getegid()));
-}
-
 /* O_APPEND put on and taken off again: the second is a right to write. */
 VERB(append_off)
 {
@@ -275,6 +266,7 @@ const struct verb file_verbs[] = {
 	{"write", 1, verb_write, "FILE"},
 	{"append", 1, verb_append, "FILE"},
 	{"open-trunc", 1, verb_open_trunc, "FILE"},
+	{"open-read-trunc", 1, verb_open_read_trunc, "FILE"},
 	{"open-ioctl", 1, verb_open_ioctl, "FILE"},
 	{"create", 1, verb_create, "FILE"},
 	{"tmpfile", 1, verb_tmpfile, "DIRECTORY"},
@@ -302,8 +294,5 @@ const struct verb file_verbs[] = {
 	{"mkfifo", 1, verb_mkfifo, "FILE"},
 	{"mknod-dev", 1, verb_mknod_dev, "FILE"},
 	{"symlink", 2, verb_symlink, "TARGET NEW"},
-	{"chmod", 1, verb_chmod, "FILE"},
-	{"fchmod", 1, verb_fchmod, "FD"},
-	{"chown", 1, verb_chown, "FILE"},
 	{},
 };

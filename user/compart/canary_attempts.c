@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include "base/cleanup.h"
 
 #ifndef UFFD_USER_MODE_ONLY
@@ -172,24 +173,53 @@ static int try_path_rename(const struct canary_stage *s)
 	return error ? error : errno_of(rename(s->fresh, s->secret));
 }
 
-static int try_path_truncate(const struct canary_stage *s)
+static int try_inode_setattr(const struct canary_stage *s)
 {
-	return errno_of(truncate(s->secret, 0));
+	return errno_of(futimens(s->secret_fd, NULL));
 }
 
-static int try_file_truncate(const struct canary_stage *s)
+static int try_inode_setxattr(const struct canary_stage *s)
 {
-	return errno_of(ftruncate(s->secret_fd, 0));
+	return errno_of(setxattr(s->secret, "user.bulkhead", "", 0, 0));
 }
 
-static int try_path_chmod(const struct canary_stage *s)
+static int try_inode_removexattr(const struct canary_stage *s)
 {
-	return errno_of(chmod(s->secret, 0600));
+	return errno_of(removexattr(s->secret, "user.bulkhead"));
 }
 
-static int try_path_chown(const struct canary_stage *s)
+#define CANARY_ACL "system.posix_acl_access"
+
+/* What the mode 0600 says: version 2 (linux/posix_acl_xattr.h), then tag, rights and id of owner,
+ * group and others. */
+static int try_inode_set_acl(const struct canary_stage *s)
 {
-	return errno_of(chown(s->secret, geteuid(), getegid()));
+	static const struct {
+		__u32 version;
+		struct {
+			__u16 tag, rights;
+			__u32 id;
+		} entries[3];
+	} acl = {2, {{0x01, 6, -1u}, {0x04, 0, -1u}, {0x20, 0, -1u}}};
+
+	return errno_of(setxattr(s->secret, CANARY_ACL, &acl, sizeof(acl), 0));
+}
+
+static int try_inode_remove_acl(const struct canary_stage *s)
+{
+	return errno_of(removexattr(s->secret, CANARY_ACL));
+}
+
+#ifndef SYS_file_setattr
+#define SYS_file_setattr 469 /* the same on every architecture, since 6.17 */
+#endif
+
+/* No flags, which the file has anyway. */
+static int try_inode_file_setattr(const struct canary_stage *s)
+{
+	__u64 attr[3] = {0}; /* struct file_attr, first version */
+
+	return errno_of(syscall(SYS_file_setattr, AT_FDCWD, s->secret, attr, sizeof(attr), 0));
 }
 
 static int try_socket_create(const struct canary_stage *s _unused_)
@@ -406,10 +436,12 @@ const struct canary_attempt canary_attempts[] = {
 	{BH_HOOK_PATH_SYMLINK, CANARY_INSIDER, try_path_symlink},
 	{BH_HOOK_PATH_LINK, CANARY_INSIDER, try_path_link},
 	{BH_HOOK_PATH_RENAME, CANARY_INSIDER, try_path_rename},
-	{BH_HOOK_PATH_TRUNCATE, CANARY_INSIDER, try_path_truncate},
-	{BH_HOOK_FILE_TRUNCATE, CANARY_INSIDER, try_file_truncate},
-	{BH_HOOK_PATH_CHMOD, CANARY_INSIDER, try_path_chmod},
-	{BH_HOOK_PATH_CHOWN, CANARY_INSIDER, try_path_chown},
+	{BH_HOOK_INODE_SETATTR, CANARY_INSIDER, try_inode_setattr},
+	{BH_HOOK_INODE_SETXATTR, CANARY_INSIDER, try_inode_setxattr},
+	{BH_HOOK_INODE_REMOVEXATTR, CANARY_INSIDER, try_inode_removexattr},
+	{BH_HOOK_INODE_SET_ACL, CANARY_INSIDER, try_inode_set_acl},
+	{BH_HOOK_INODE_REMOVE_ACL, CANARY_INSIDER, try_inode_remove_acl},
+	{BH_HOOK_INODE_FILE_SETATTR, CANARY_INSIDER, try_inode_file_setattr},
 	{BH_HOOK_SOCKET_CREATE, CANARY_INSIDER, try_socket_create},
 	{BH_HOOK_SOCKET_CONNECT, CANARY_INSIDER, try_socket_connect},
 	{BH_HOOK_SOCKET_SENDMSG, CANARY_INSIDER, try_socket_sendmsg},

@@ -24,7 +24,9 @@ struct cover {
 };
 
 static const struct cover covers[] = {
-	{BH_HOOK_FILE_TRUNCATE, "path_truncate, and file_open for writing"},
+	{BH_HOOK_INODE_SET_ACL, "inode_setxattr"},
+	{BH_HOOK_INODE_REMOVE_ACL, "inode_removexattr"},
+	{BH_HOOK_INODE_FILE_SETATTR, "file_ioctl"},
 	{BH_HOOK_USERNS, "capable"},
 	{BH_HOOK_MOVE_MOUNT, "sb_mount and capable"},
 	{BH_HOOK_PERF_EVENT, "capable"},

@@ -2,10 +2,6 @@
 #include "vectors.h"
 
 const struct vector open_vectors[] = {
-	{"attributes", "set times, extended attributes and ACLs of files it may not write",
-	 "file ownership and modes"},
-	{"ioctl", "any ioctl on a file it has open, but to type on terminals or to signal others",
-	 "it can open only what the policy allows"},
 	{"append", "overwrite what it may only append to, by fallocate or, since 6.9, RWF_NOAPPEND",
 	 "taking O_APPEND off and shared mappings need write; send logs to a socket"},
 	{"native-code",

@@ -11,50 +11,6 @@
 
 #include "base/cleanup.h"
 
-static __u32 pages_of(const struct automaton *a)
-{
-	return (a->head.nwords + BH_PAGE_WORDS - 1) / BH_PAGE_WORDS;
-}
-
-static int fill_table(int fd, const struct automaton *a)
-{
-	_cleanup_free_ struct bh_page *page = malloc(sizeof(*page));
-	__u32 n, number;
-
-	if (!page)
-		return -ENOMEM;
-	for (number = 0; number < pages_of(a); number++) {
-		n = a->head.nwords - number * BH_PAGE_WORDS;
-		if (n > BH_PAGE_WORDS)
-			n = BH_PAGE_WORDS;
-		memset(page, 0, sizeof(*page));
-		memcpy(page->words, a->words + (size_t)number * BH_PAGE_WORDS, n * sizeof(__u32));
-		if (bpf_map_update_elem(fd, &number, page, BPF_ANY) < 0)
-			return -errno;
-	}
-	return 0;
-}
-
-static int make_table(const struct automaton *a, int *ret_fd)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_INNER_MAP);
-	_cleanup_close_ int fd = -1;
-	int r;
-
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "bh_table", sizeof(__u32), sizeof(struct bh_page),
-			    pages_of(a), &opts);
-	if (fd < 0)
-		return -errno;
-	r = fill_table(fd, a);
-	if (r < 0)
-		return r;
-	/* Nobody changes a generation any more, not even root through another pin. */
-	if (bpf_map_freeze(fd) < 0)
-		return -errno;
-	*ret_fd = TAKE_FD(fd);
-	return 0;
-}
-
 static int put_starts(struct kern *kern, __u32 generation, const struct automaton *a)
 {
 	for (size_t i = 0; i < a->nstarts; i++) {
@@ -80,7 +36,8 @@ static int read_back(struct kern *kern, const struct bh_policy *head, const stru
 	    bpf_map_lookup_elem(kern->maps[KERN_MAP_TABLES], &index, &id) < 0 ||
 	    bpf_map_lookup_elem(kern->maps[KERN_MAP_POLICIES], &index, &held) < 0)
 		return -errno;
-	if (id != info.id || info.max_entries != pages_of(a) ||
+	if (id != info.id ||
+	    info.max_entries != (a->head.nwords + BH_PAGE_WORDS - 1) / BH_PAGE_WORDS ||
 	    memcmp(&held, head, sizeof(held)) != 0)
 		return -EIO;
 	for (size_t i = 0; i < a->nstarts; i++) {
@@ -133,11 +90,12 @@ static int install(struct kern *kern, __u32 generation, const struct automaton *
 	__u32 index = BH_GENERATION_INDEX(generation);
 	struct bh_policy head = a->head;
 	_cleanup_close_ int fd = -1;
-	int r = make_table(a, &fd);
+	int r;
 
 	head.generation = generation;
-	if (r == 0)
-		r = put_starts(kern, generation, a);
+	kern_table_digest(a, &head);
+	fd = kern_table_get(kern, a, &head);
+	r = fd < 0 ? fd : put_starts(kern, generation, a);
 	if (r < 0)
 		return r;
 	if (bpf_map_update_elem(kern->maps[KERN_MAP_TABLES], &index, &fd, BPF_ANY) < 0 ||
@@ -157,6 +115,12 @@ int kern_policy_install(struct kern *kern, const struct automaton *automaton, __
 		if (r < 0)
 			kern_policy_remove(kern, generation);
 	}
+	if (r == -EDQUOT)
+		return error_set(
+			error, ENOSPC,
+			"no room for the policy's table: those of this host would take more than "
+			"%u MiB (detach a compartment, or use one policy for several)",
+			BH_MAX_HOST_PAGES / (unsigned int)((1 << 20) / sizeof(struct bh_page)));
 	if (r == -E2BIG || r == -ENOSPC)
 		return error_set(error, -r,
 				 "no room for another policy: a map of the kernel programs is full "
@@ -189,15 +153,14 @@ static void remove_starts(struct kern *kern, __u32 generation)
  * the kernel's bpf/syscall.c). */
 static int wait_for_deciders(struct kern *kern, __u32 index)
 {
-	_cleanup_close_ int fd = -1;
-	__u32 id;
+	_cleanup_close_ int fd = kern_table_open(kern, index);
 
-	if (bpf_map_lookup_elem(kern->maps[KERN_MAP_TABLES], &index, &id) < 0)
-		return errno == ENOENT ? 0 : -errno;
-	fd = bpf_map_get_fd_by_id(id);
-	if (fd < 0 || bpf_map_update_elem(kern->maps[KERN_MAP_TABLES], &index, &fd, BPF_ANY) < 0)
-		return -errno;
-	return 0;
+	if (fd == -ENOENT)
+		return 0;
+	if (fd < 0)
+		return fd;
+	return bpf_map_update_elem(kern->maps[KERN_MAP_TABLES], &index, &fd, BPF_ANY) < 0 ? -errno
+											  : 0;
 }
 
 /* Its head keeps all but its number, for a decider that the wait failed for: what it looks up from now

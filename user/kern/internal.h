@@ -56,6 +56,13 @@ void kern_pin_path(char *buffer, size_t size, const char *directory, const char 
 int kern_pins_remove(const char *path);
 /* Reads all an iterator program has to say; *ret freed by the caller. */
 int kern_iterate(int prog_fd, pid_t tgid, void **ret, size_t *ret_size);
+/* What tells tables apart: fills head->digest. */
+void kern_table_digest(const struct automaton *a, struct bh_policy *head);
+/* The table that stands in this place, or -errno: -ENOENT when none does. */
+int kern_table_open(struct kern *kern, __u32 index);
+/* A descriptor of the table with a's words: of one that stands already, else of a new one, frozen.
+ * -EDQUOT when the host's tables would exceed BH_MAX_HOST_PAGES, or -errno. */
+int kern_table_get(struct kern *kern, const struct automaton *a, const struct bh_policy *head);
 /* Superblocks that no mount table lists but every task meets: pipes. */
 int kern_superblocks_fixed(struct kern *kern, struct error *error);
 

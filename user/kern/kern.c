@@ -114,12 +114,65 @@ static const char *lsm_hook_of(const struct bpf_program *prog)
 	return strncmp(section, "lsm/", 4) == 0 ? section + 4 : NULL;
 }
 
+/* Programs for one form of a hook whose arguments changed, with how many it has then. */
+static const struct shape {
+	const char *program;
+	__u16 arguments;
+} shapes[] = {{"bh_setattr", 3}, {"bh_setattr_two", 2}};
+
+static const struct shape *shape_of(const struct bpf_program *prog)
+{
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
+		if (strcmp(bpf_program__name(prog), shapes[i].program) == 0)
+			return &shapes[i];
+	return NULL;
+}
+
+#define HOOK_PREFIX "bpf_lsm_"
+
 static bool kernel_has_hook(const struct btf *btf, const char *hook)
 {
 	char name[128];
 
-	snprintf(name, sizeof(name), "bpf_lsm_%s", hook);
+	snprintf(name, sizeof(name), HOOK_PREFIX "%s", hook);
 	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) >= 0;
+}
+
+static bool fits(const struct bpf_program *prog, const char *hook, const struct btf_type *proto)
+{
+	const struct shape *shape = shape_of(prog);
+
+	return lsm_hook_of(prog) && strcmp(lsm_hook_of(prog), hook) == 0 &&
+	       (!shape || btf_vlen(proto) == shape->arguments);
+}
+
+static void choose_for(struct bpf_object *object, const char *hook, const struct btf_type *proto)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, object)
+	{
+		if (fits(prog, hook, proto))
+			bpf_program__set_autoload(prog, true);
+	}
+}
+
+/* Loads what this kernel has a hook for. One pass: BTF has more than a hundred thousand types. */
+static void choose_programs(const struct btf *btf, struct bpf_object *object)
+{
+	const size_t prefix = strlen(HOOK_PREFIX);
+	struct bpf_program *prog;
+	const struct btf_type *t;
+	const char *name;
+
+	bpf_object__for_each_program(prog, object)
+		bpf_program__set_autoload(prog, !lsm_hook_of(prog));
+	for (__u32 id = 1; id < btf__type_cnt(btf); id++) {
+		t = btf__type_by_id(btf, id);
+		name = btf_is_func(t) ? btf__name_by_offset(btf, t->name_off) : "";
+		if (strncmp(name, HOOK_PREFIX, prefix) == 0)
+			choose_for(object, name + prefix, btf__type_by_id(btf, t->type));
+	}
 }
 
 /* Attached here for good? Iterators and cgroup programs are attached per use. */
@@ -145,7 +198,6 @@ static int load_set(struct bulkhead_bpf **ret, struct error *error)
 {
 	_cleanup_(cleanup_bulkhead_bpf__destroy) struct bulkhead_bpf *skel = NULL;
 	_cleanup_(cleanup_btf__free) struct btf *btf = NULL;
-	struct bpf_program *prog;
 	int r;
 
 	libbpf_set_print(silent);
@@ -156,9 +208,7 @@ static int load_set(struct bulkhead_bpf **ret, struct error *error)
 	if (!skel)
 		return error_set(error, errno, "cannot open the built-in programs: %s",
 				 strerror(errno));
-	bpf_object__for_each_program(prog, skel->obj) if (lsm_hook_of(prog) &&
-							  !kernel_has_hook(btf, lsm_hook_of(prog)))
-		bpf_program__set_autoload(prog, false);
+	choose_programs(btf, skel->obj);
 	r = bulkhead_bpf__load(skel);
 	if (r < 0)
 		return error_set(
