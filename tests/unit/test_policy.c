@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Policy files: every mistake has its place and its advice, every shipped file loads. */
+/* Policy files: every mistake has its place and its advice. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -18,14 +18,14 @@
 #include "policy/glob.h"
 #include "policy/policy.h"
 #include "policy/resolve.h"
+#include "tree.h"
 
 #define R BH_PERM_READ
 #define W BH_PERM_WRITE
 #define N_OF(array) (sizeof(array) / sizeof(*(array)))
 #define HEAD "version: 1\nname: t\nmode: enforce\nnetwork: none\n"
 
-/* A directory of the test's own, with copies of the inputs: a checkout may belong to anyone, and a
- * policy of root's may not. */
+/* A directory of the test's own, with copies of the inputs. */
 static char dir[] = "/tmp/test_policy.XXXXXX";
 static char include_dir[PATH_MAX];
 
@@ -39,64 +39,12 @@ static const char *in_dir(const char *name)
 	return path[turn];
 }
 
-static void write_bytes(const char *path, const char *bytes, size_t length)
-{
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	assert_int_equal(fwrite(bytes, 1, length, file), length);
-	assert_int_equal(fclose(file), 0);
-}
-
 static const char *write_text(const char *name, const char *text)
 {
 	const char *path = in_dir(name);
 
 	write_bytes(path, text, strlen(text));
 	return path;
-}
-
-static size_t read_bytes(const char *path, char *bytes, size_t size)
-{
-	FILE *file = fopen(path, "r");
-	size_t n;
-
-	assert_non_null(file);
-	n = fread(bytes, 1, size, file);
-	fclose(file);
-	return n;
-}
-
-static size_t copied_from; /* length of the source directory's name */
-static const char *copied_to;
-
-static int copy_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	static char bytes[1 << 16];
-	char target[PATH_MAX];
-
-	(void)st;
-	(void)ftw;
-	snprintf(target, sizeof(target), "%s/%s%s", dir, copied_to, path + copied_from);
-	if (type == FTW_D)
-		return mkdir(target, 0755);
-	write_bytes(target, bytes, read_bytes(path, bytes, sizeof(bytes)));
-	return 0;
-}
-
-static int copy_tree(const char *from, const char *to)
-{
-	copied_from = strlen(from);
-	copied_to = to;
-	return nftw(from, copy_one, 8, FTW_PHYS);
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
 }
 
 /* Run from the top of the tree, where the sources were compiled. */
@@ -107,13 +55,13 @@ static int set_up(void **state)
 	if (!mkdtemp(dir))
 		return -1;
 	snprintf(include_dir, sizeof(include_dir), "%s/policies", dir);
-	return copy_tree("policies", "policies") || copy_tree("tests/unit/bad", "bad");
+	return tree_copy("policies", include_dir) || tree_copy("tests/unit/bad", in_dir("bad"));
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	return nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	return tree_remove(dir);
 }
 
 static int try_load(const char *path, const char *const *vars, struct policy **ret,
@@ -402,37 +350,6 @@ static void test_defaults(void **state)
 	assert_int_equal(policy->nrules, 0);
 	assert_false(allows(policy, R, "/"));
 	policy_free(policy);
-}
-
-static int load_shipped(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	const char *base = strstr(path, "/policies/base/");
-	struct automaton automaton;
-	struct error error = {0};
-	struct policy *policy;
-	char text[PATH_MAX];
-
-	(void)st;
-	(void)ftw;
-	if (type != FTW_F)
-		return 0;
-	snprintf(text, sizeof(text), HEAD "include: [base/%.*s]\n",
-		 base ? (int)(strlen(base) - strlen("/policies/base/.yaml")) : 0,
-		 base ? base + strlen("/policies/base/") : "");
-	policy = load(base ? write_text("wrapped.yaml", text) : path, NULL);
-	assert_true(policy->nrules > 0);
-	if (automaton_compile(policy->rules, policy->nrules, NULL, 0, &automaton, &error) < 0)
-		fail_msg("%s: %s", path, error.text);
-	automaton_done(&automaton);
-	policy_free(policy);
-	return 0;
-}
-
-/* Every file of policies/ loads, its tests pass, and it compiles. */
-static void test_shipped(void **state)
-{
-	(void)state;
-	assert_int_equal(nftw(include_dir, load_shipped, 8, FTW_PHYS), 0);
 }
 
 /* The demo's promises, asked of the policy and of its automaton. */
@@ -994,17 +911,27 @@ static void test_perm_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad),	     cmocka_unit_test(test_bad_all),
-		cmocka_unit_test(test_all_keys),     cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_shipped),	     cmocka_unit_test(test_demo),
-		cmocka_unit_test(test_includes),     cmocka_unit_test(test_include_bounds),
-		cmocka_unit_test(test_vars),	     cmocka_unit_test(test_no_false_alarm),
-		cmocka_unit_test(test_covers),	     cmocka_unit_test(test_explain),
-		cmocka_unit_test(test_resolve),	     cmocka_unit_test(test_resolved_rules),
-		cmocka_unit_test(test_hidden_links), cmocka_unit_test(test_resolve_path),
-		cmocka_unit_test(test_var_values),   cmocka_unit_test(test_braces),
-		cmocka_unit_test(test_bounds),	     cmocka_unit_test(test_ownership),
-		cmocka_unit_test(test_directories),  cmocka_unit_test(test_mutations),
+		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_bad_all),
+		cmocka_unit_test(test_all_keys),
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_demo),
+		cmocka_unit_test(test_includes),
+		cmocka_unit_test(test_include_bounds),
+		cmocka_unit_test(test_vars),
+		cmocka_unit_test(test_no_false_alarm),
+		cmocka_unit_test(test_covers),
+		cmocka_unit_test(test_explain),
+		cmocka_unit_test(test_resolve),
+		cmocka_unit_test(test_resolved_rules),
+		cmocka_unit_test(test_hidden_links),
+		cmocka_unit_test(test_resolve_path),
+		cmocka_unit_test(test_var_values),
+		cmocka_unit_test(test_braces),
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_ownership),
+		cmocka_unit_test(test_directories),
+		cmocka_unit_test(test_mutations),
 		cmocka_unit_test(test_perm_words),
 	};
 
