@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/cleanup.h"
 #include "policy/glob.h"
 #include "policy/policy.h"
 #include "policy/resolve.h"
@@ -350,6 +351,23 @@ static void test_defaults(void **state)
 	assert_int_equal(policy->nrules, 0);
 	assert_false(allows(policy, R, "/"));
 	policy_free(policy);
+}
+
+/* An include alone has its rules, and those of no other; a name that is none is said so. */
+static void test_include_alone(void **state)
+{
+	const struct policy_options options = {.include_dir = include_dir};
+	struct policy *policy = NULL;
+	struct error error = {0};
+
+	(void)state;
+	assert_int_equal(policy_load_include("base/tty", &options, &policy, &error), 0);
+	assert_true(allows(policy, R, "/etc/inputrc"));
+	assert_false(allows(policy, R, "/etc/ld.so.cache"));
+	policy_free(policy);
+	assert_int_equal(policy_load_include("base/none", &options, &policy, &error), -ENOENT);
+	assert_memory_equal(error.text, "include base/none: no such file in ", 35);
+	assert_int_equal(policy_load_include("../base/tty", &options, &policy, &error), -EINVAL);
 }
 
 /* The demo's promises, asked of the policy and of its automaton. */
@@ -915,6 +933,7 @@ int main(void)
 		cmocka_unit_test(test_bad_all),
 		cmocka_unit_test(test_all_keys),
 		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_include_alone),
 		cmocka_unit_test(test_demo),
 		cmocka_unit_test(test_includes),
 		cmocka_unit_test(test_include_bounds),

@@ -13,7 +13,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/cleanup.h"
 #include "policy/policy.h"
+#include "policy/rewrite.h"
 #include "tree.h"
 
 #define R BH_PERM_READ
@@ -99,6 +101,34 @@ static struct policy *load_wrapped(const char *name)
 	return load_text(text);
 }
 
+/* Written out again, it says the same. */
+static void check_rewritten(const char *path, const struct policy *policy)
+{
+	struct policy_options options = {.include_dir = include_dir};
+	_cleanup_free_ char *text = NULL;
+	struct policy *again = NULL;
+	struct error error = {0};
+	size_t size = 0;
+	FILE *to = open_memstream(&text, &size);
+
+	assert_non_null(to);
+	assert_int_equal(policy_rewrite(path, &(struct rewrite){0}, to, &error), 0);
+	fclose(to);
+	options.text = text;
+	if (policy_load(path, &options, &again, &error) < 0)
+		fail_msg("%s in\n%s", error.text, text);
+	assert_string_equal(again->name, policy->name);
+	assert_int_equal(again->keep, policy->keep);
+	assert_int_equal(again->proc, policy->proc);
+	assert_int_equal(again->nrules, policy->nrules);
+	for (size_t i = 0; i < policy->nrules; i++) {
+		assert_string_equal(again->rules[i].glob, policy->rules[i].glob);
+		assert_int_equal(again->rules[i].perms, policy->rules[i].perms);
+		assert_int_equal(again->rules[i].effect, policy->rules[i].effect);
+	}
+	policy_free(again);
+}
+
 static int load_shipped(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	const char *name = path + strlen(include_dir) + 1;
@@ -118,6 +148,7 @@ static int load_shipped(const char *path, const struct stat *st, int type, struc
 		policy = load(path, NULL);
 		/* A file is called as what it names. */
 		assert_string_equal(policy->name, include);
+		check_rewritten(path, policy);
 		policies++;
 	}
 	assert_true(policy->nrules > 0);
@@ -127,7 +158,8 @@ static int load_shipped(const char *path, const struct stat *st, int type, struc
 	return 0;
 }
 
-/* Every file of policies/ loads, its tests pass, and it compiles; none is of a kind not known here. */
+/* Every file of policies/ loads, its tests pass, it compiles and can be written out again; none is of
+ * a kind not known here. */
 static void test_files(void **state)
 {
 	(void)state;

@@ -11,7 +11,7 @@
 
 /* Where a file is included from; NULL: the main file. */
 struct inclusion {
-	const struct place *place;
+	const struct place *place; /* NULL: not from a file */
 	const char *name;
 };
 
@@ -232,19 +232,31 @@ static void say_includes(struct loader *loader, int code, const char *name)
 			  directory);
 }
 
+static int given_source(struct loader *loader, struct source *ret)
+{
+	const char *text = loader->options->text;
+
+	*ret = (struct source){.text = strdup(text), .length = strlen(text)};
+	return ret->text ? 0 : no_memory(loader);
+}
+
 /* Reads the bytes, unless the file was read before: 1. */
 static int open_unit(struct loader *loader, struct unit *unit, const char *path,
 		     const struct inclusion *inclusion, struct read_file **ret_file)
 {
-	int r = source_read(path, &unit->source, loader->error);
+	bool given = !inclusion && loader->options->text;
+	int r = given ? given_source(loader, &unit->source)
+		      : source_read(path, &unit->source, loader->error);
 
 	if (r == 0)
 		r = remember(loader, &unit->source, path, ret_file);
 	if (r < 0 && inclusion)
 		say_includes(loader, r, inclusion->name);
 	if (r < 0 && inclusion)
-		error_prefix(loader->error, "%s:%u:%u: include %s", inclusion->place->file,
-			     inclusion->place->line, inclusion->place->column, inclusion->name);
+		error_prefix(loader->error, "include %s", inclusion->name);
+	if (r < 0 && inclusion && inclusion->place)
+		error_prefix(loader->error, "%s:%u:%u", inclusion->place->file,
+			     inclusion->place->line, inclusion->place->column);
 	return r;
 }
 
@@ -274,9 +286,13 @@ static int set_overrides(struct loader *loader)
 	return r;
 }
 
-static int load(struct loader *loader, const char *path)
+/* A main file, or with `include` what it would be included by. */
+static int load(struct loader *loader, const char *path, const char *include)
 {
-	const char *unused;
+	const struct place nowhere = {.file = "include", .line = 1, .column = 1};
+	const struct unit unit = {.path = ""};
+	const struct inclusion inclusion = {NULL, include};
+	_cleanup_free_ char *place = NULL;
 	int r = set_overrides(loader);
 
 	if (r < 0)
@@ -285,17 +301,26 @@ static int load(struct loader *loader, const char *path)
 	if (!loader->policy->path)
 		return no_memory(loader);
 	crypto_hash_sha256_init(&loader->digest);
-	r = read_unit(loader, path, NULL);
+	if (include)
+		r = include_path(loader, &unit, &nowhere, include, &place);
+	if (r == 0)
+		r = read_unit(loader, include ? place : path, include ? &inclusion : NULL);
 	if (r < 0)
 		return r;
-	unused = vars_unused(&loader->vars);
-	if (unused)
-		return error_set(loader->error, EINVAL,
-				 "%s: variable %s was set for a policy that has none: check its "
-				 "name",
-				 path, unused);
 	crypto_hash_sha256_final(&loader->digest, loader->policy->digest);
 	return 0;
+}
+
+static int check_unused(struct loader *loader, const char *path)
+{
+	const char *unused = vars_unused(&loader->vars);
+
+	if (!unused)
+		return 0;
+	return error_set(loader->error, EINVAL,
+			 "%s: variable %s was set for a policy that has none: check its "
+			 "name",
+			 path, unused);
 }
 
 static void loader_done(struct loader *loader)
@@ -311,8 +336,8 @@ static void loader_done(struct loader *loader)
 		close(loader->resolver.root);
 }
 
-int policy_load(const char *path, const struct policy_options *options, struct policy **ret,
-		struct error *error)
+static int load_any(const char *path, const char *include, const struct policy_options *options,
+		    struct policy **ret, struct error *error)
 {
 	static const struct policy_options no_options;
 	struct error unread = {0};
@@ -330,9 +355,24 @@ int policy_load(const char *path, const struct policy_options *options, struct p
 	loader.resolver.root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (loader.resolver.root < 0)
 		return error_set(loader.error, errno, "%s: %s", root, strerror(errno));
-	r = load(&loader, path);
+	r = load(&loader, path, include);
+	/* An include does not need to use all that its main file has. */
+	if (r == 0 && !include)
+		r = check_unused(&loader, path);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(loader.policy);
 	return 0;
+}
+
+int policy_load(const char *path, const struct policy_options *options, struct policy **ret,
+		struct error *error)
+{
+	return load_any(path, NULL, options, ret, error);
+}
+
+int policy_load_include(const char *name, const struct policy_options *options, struct policy **ret,
+			struct error *error)
+{
+	return load_any(name, name, options, ret, error);
 }

@@ -33,6 +33,7 @@ struct policy_options {
 	const char *include_dir; /* where include: base/x is looked up, as base/x.yaml */
 	const char *const *vars; /* "NAME=value" overrides of the file's vars, NULL-terminated */
 	const char *root; /* the directory that "/" means where links are followed; NULL: "/" */
+	const char *text; /* what the main file says, which is not read then; NULL: it is */
 };
 
 /*
@@ -42,6 +43,10 @@ struct policy_options {
  */
 int policy_load(const char *path, const struct policy_options *options, struct policy **ret,
 		struct error *error);
+/* The rules of one include ("base/loader") and of what it includes, without a main file: rules and
+ * files alone are filled in. */
+int policy_load_include(const char *name, const struct policy_options *options, struct policy **ret,
+			struct error *error);
 void policy_free(struct policy *policy);
 
 /* policy->digest in hexadecimal. */
