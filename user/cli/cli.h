@@ -63,6 +63,7 @@ int cmd_status(const struct arguments *arguments, struct error *error);
 int cmd_reload(const struct arguments *arguments, struct error *error);
 int cmd_events(const struct arguments *arguments, struct error *error);
 int cmd_explain(const struct arguments *arguments, struct error *error);
+int cmd_learn(const struct arguments *arguments, struct error *error);
 int cmd_doctor(const struct arguments *arguments, struct error *error);
 int cmd_run(const struct arguments *arguments, struct error *error);
 int cmd_stop(const struct arguments *arguments, struct error *error);

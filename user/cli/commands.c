@@ -41,6 +41,9 @@ static const struct option_row opt_compartment = {
 	"compartment", "NAME",
 	"whose event it is (or its id), when several have one of this number", OPTION_TEXT,
 	AT(compartment)};
+static const struct option_row opt_learn_from = {
+	"compartment", "NAME", "whose events (or its id); else those of the policy's name",
+	OPTION_TEXT, AT(compartment)};
 
 const struct command commands[] = {
 	{.name = "check",
@@ -89,6 +92,13 @@ const struct command commands[] = {
 	 .summary = "Show what was refused, lost and asked of the agent",
 	 .run = cmd_events,
 	 .options = {&opt_follow, &opt_json, &opt_scratch}},
+	{.name = "learn",
+	 .words = "POLICY [EVENTS]",
+	 .summary = "Propose a policy from what a run in audit mode did (events --json)",
+	 .run = cmd_learn,
+	 .min_words = 1,
+	 .max_words = 2,
+	 .options = {&opt_learn_from, &opt_var}},
 	{.name = "doctor",
 	 .words = "",
 	 .summary = "Say what is enforced on this host, hook by hook, and how that was proved",

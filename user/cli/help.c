@@ -46,6 +46,6 @@ void help_all(FILE *to)
 			fprintf(to, "  %-9s %s\n", c->name, c->summary);
 	fputs("\nbulkhead help COMMAND tells more. Exit status: 0 done, 1 refused or failed, 2 "
 	      "wrong "
-	      "usage;\nof doctor, explain and run: see bulkhead(8).\n",
+	      "usage;\nof doctor, explain, learn and run: see bulkhead(8).\n",
 	      to);
 }

@@ -37,6 +37,15 @@ static inline __u64 hash_mix(__u64 hash, __u64 value)
 	return hash ^ hash >> 32;
 }
 
+static inline __u64 hash_text(const char *text)
+{
+	__u64 hash = 0;
+
+	for (; *text; text++)
+		hash = hash_mix(hash, (unsigned char)*text);
+	return hash;
+}
+
 static inline size_t hash_begin(const struct hash_index *index, __u64 hash)
 {
 	return (__u32)hash & (index->nslots - 1);

@@ -26,15 +26,6 @@ static void review_done(struct review *review)
 	free(review->branches);
 }
 
-static __u64 hash_text(const char *text)
-{
-	__u64 hash = 0;
-
-	for (; *text; text++)
-		hash = hash_mix(hash, (unsigned char)*text);
-	return hash;
-}
-
 static bool is_plain(char byte)
 {
 	return byte && !strchr("*?[{\\", byte);
