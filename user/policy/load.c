@@ -191,19 +191,24 @@ static int take_unit(struct loader *loader, struct unit *unit, bool main_file)
 	return r < 0 ? r : verify_tests(loader, unit);
 }
 
-/* "a, b, c": the names of a directory that can be included. Bounded, as an error is. */
-static void list_includes(int fd, char *text, size_t size)
+/* Appends ", base/a, base/b": what a directory has that can be included. Bounded, as an error is. */
+static void list_includes(const char *include_dir, const char *directory, char *text, size_t size)
 {
+	size_t at = strlen(text);
 	struct dirent **names = NULL;
-	int n = scandirat(fd, ".", &names, NULL, alphasort);
-	size_t at = 0;
+	char path[PATH_MAX];
+	int n;
+
+	snprintf(path, sizeof(path), "%s/%s", include_dir, directory);
+	n = scandir(path, &names, NULL, alphasort);
 
 	for (int i = 0; i < n; i++) {
 		size_t length = strlen(names[i]->d_name);
 
 		if (ends_with(names[i]->d_name, ".yaml") && at < size)
-			at += (size_t)snprintf(text + at, size - at, "%sbase/%.*s", at ? ", " : "",
-					       (int)(length - strlen(".yaml")), names[i]->d_name);
+			at += (size_t)snprintf(text + at, size - at, "%s%s/%.*s", at ? ", " : "",
+					       directory, (int)(length - strlen(".yaml")),
+					       names[i]->d_name);
 		free(names[i]);
 	}
 	free(names);
@@ -213,15 +218,12 @@ static void list_includes(int fd, char *text, size_t size)
 static void say_includes(struct loader *loader, int code, const char *name)
 {
 	const char *directory = loader->options->include_dir;
-	char known[512] = "", base[PATH_MAX];
-	_cleanup_close_ int fd = -1;
+	char known[512] = "";
 
 	if (code != -ENOENT || !strncmp(name, "./", 2))
 		return;
-	snprintf(base, sizeof(base), "%s/base", directory);
-	fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0)
-		list_includes(fd, known, sizeof(known));
+	list_includes(directory, "base", known, sizeof(known));
+	list_includes(directory, "deny", known, sizeof(known));
 	if (*known)
 		error_set(loader->error, ENOENT, "no such file in %s, which has %s", directory,
 			  known);
