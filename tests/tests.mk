@@ -14,7 +14,7 @@ $(BUILD)/tests/kern/%.o $(BUILD)/tests/neg/%.o: ALL_CFLAGS += -Itests
 
 # Static and at fixed addresses, without the sanitizers: it runs where there is nothing to load, and
 # reads its own constant in another process of its kind.
-$(PROBE): tests/neg/probe.c $(VERBS) $(wildcard tests/neg/verbs*.h)
+$(PROBE): tests/neg/probe.c $(VERBS) $(wildcard tests/neg/verbs*.h user/base/*.h)
 	@mkdir -p $(@D)
 	$(call say,PROBE)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -Iuser -static -no-pie -o $@ $(filter %.c,$^)

@@ -57,7 +57,7 @@ struct bh_label {
 	__u8 reserved[32];
 };
 
-/* Compartment entry, keyed by compartment id (1..BH_MAX_COMPARTMENTS). */
+/* Compartment entry, keyed by compartment id (1..BH_MAX_COMPARTMENTS - 1). */
 enum bh_state {
 	BH_STATE_CLOSED, /* refuse everything: the strictest, and what a half-written entry is */
 	BH_STATE_ARMED,	 /* enrolment in progress: labels spread, nothing is judged yet */

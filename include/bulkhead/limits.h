@@ -24,7 +24,7 @@
 /* cgroup levels asked. The kernel's default cgroup.max.depth is unlimited; systemd nests < 16. At
  * the bound: refused, UNSURE_DEPTH. */
 #define BH_MAX_CGROUP_DEPTH 128
-/* Compartments a host holds. At the bound: attach and run fail with ENOSPC. */
+/* Compartment ids, 0 not one of them: 1,023 compartments. At the bound: attach and run fail with ENOSPC. */
 #define BH_MAX_COMPARTMENTS 1024
 /* cgroup roots: one a compartment, and scratch ones of canaries in flight. */
 #define BH_MAX_CGROUPS 2048

@@ -9,6 +9,7 @@
  */
 #include "canary.h"
 #include "compart.h"
+#include "internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -289,7 +290,7 @@ static int enforce(struct canary *c)
 	c->armed = true;
 	r = kern_cgroup_set(c->kern, c->cgroup_id, c->compartment, 0);
 	if (r < 0)
-		return fail(c, -r, "cannot arm the scratch cgroup");
+		return cgroup_not_armed("the canary's scratch cgroup", r, c->error);
 	return kern_egress_attach(c->kern, c->cgroup_path, c->cgroup_id, c->compartment, c->error);
 }
 

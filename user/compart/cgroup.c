@@ -120,6 +120,17 @@ int cgroup_subtree(const char *path, char ***ret, size_t *ret_n)
 	return 0;
 }
 
+int cgroup_not_armed(const char *path, int r, struct error *error)
+{
+	if (r == -E2BIG || r == -ENOSPC)
+		return error_set(
+			error, ENOSPC,
+			"%s: the host's %u places for confined cgroups are taken: bulkhead "
+			"status lists them, bulkhead detach frees one",
+			path, BH_MAX_CGROUPS);
+	return error_set(error, -r, "%s: cannot arm it: %s", path, strerror(-r));
+}
+
 int cgroup_remove(const char *path)
 {
 	_cleanup_strings_ char **list = NULL;

@@ -110,7 +110,7 @@ static int enrol_arm(struct enrolment *e, struct error *error)
 	if (!r)
 		r = kern_cgroup_set(e->kern, e->c->cgroup_id, e->c->id, flags);
 	if (r)
-		return error_set(error, -r, "%s: cannot arm it: %s", e->c->cgroup, strerror(-r));
+		return cgroup_not_armed(e->c->cgroup, r, error);
 	return kern_egress_attach(e->kern, e->c->cgroup, e->c->cgroup_id, e->c->id, error);
 }
 
@@ -380,7 +380,7 @@ static int adopt(struct kern *kern, __u32 id, const struct compartment *wanted,
 				 c->cgroup, id, c->name, id, id);
 	r = kern_cgroup_set(kern, c->cgroup_id, id, BH_CGROUP_STARTING);
 	if (r)
-		return error_set(error, -r, "%s: cannot arm it: %s", c->cgroup, strerror(-r));
+		return cgroup_not_armed(c->cgroup, r, error);
 	c->starting = true;
 	c->owner = wanted->owner;
 	c->owner_start = wanted->owner_start;

@@ -97,6 +97,8 @@ int fd_mount(int fd, unsigned int *ret);
 /* Mount point of cgroup v2, found once; "" when there is none. */
 const char *cgroup_root(void);
 const char *cgroup_own_root(void);
+/* Why kern_cgroup_set failed, and what to do: the code of error_set. */
+int cgroup_not_armed(const char *path, int r, struct error *error);
 /* A directory and all below it, parents before children. */
 int cgroup_subtree(const char *path, char ***ret, size_t *ret_n);
 int cgroup_is_frozen(const char *path); /* what was asked by cgroup.freeze: 1, 0 or -errno */
