@@ -203,7 +203,10 @@ static int check_stand_in(struct cell *cell, const struct hook_row *row)
 		other.hook = BH_HOOK_INODE_REMOVEXATTR;
 		break;
 	case BH_HOOK_INODE_FILE_SETATTR:
-		return 0; /* nor the system call; the ioctls are judged in file_ioctl */
+		/* Nor the system call. */
+		other.hook = BH_HOOK_FILE_IOCTL;
+		other.words = "set-flags 200";
+		break;
 	default:
 		return case_fail("the kernel does not have the hook");
 	}

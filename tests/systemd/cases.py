@@ -7,6 +7,7 @@ import cases_agent  # noqa: F401
 import cases_unit  # noqa: F401
 import cases_template  # noqa: F401
 import cases_pid  # noqa: F401
+import cases_gone  # noqa: F401
 import cases_refuse  # noqa: F401
 import cases_stream  # noqa: F401
 import cases_shipped  # noqa: F401

@@ -21,7 +21,14 @@ int text_replace(const char *path, const char *text, mode_t mode);
 char **strings_copy(const char *const *list); /* NULL-terminated; NULL list gives an empty one */
 void strings_free(char **list);
 int strings_push(char ***list, size_t *n, const char *text); /* keeps the list NULL-terminated */
-/* Start time of a process in clock ticks since boot: with its id, which process it is. */
+struct process_stat {
+	pid_t parent;
+	unsigned long long start; /* in clock ticks since boot: with the id it names a process */
+};
+
+/* -ESRCH when it is gone, or ended and not waited for: such a one runs nothing and holds nothing. */
+int process_stat(pid_t pid, struct process_stat *ret);
+/* Start time alone. */
 int process_start(pid_t pid, __u64 *ret);
 bool process_is(pid_t pid, __u64 start);
 void process_comm(pid_t pid, char *buffer, size_t size);

@@ -31,20 +31,6 @@ struct table {
 	size_t n, size;
 };
 
-static int parent_of(pid_t pid, pid_t *ret)
-{
-	_cleanup_free_ char *stat = NULL;
-	char path[64], *end;
-	int r;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	r = text_read(path, 4096, &stat, NULL);
-	if (r)
-		return r;
-	end = strrchr(stat, ')');
-	return end && sscanf(end, ") %*c %d", ret) == 1 ? 0 : -EINVAL;
-}
-
 static int table_push(struct table *t, struct process process)
 {
 	size_t bigger = t->size ? t->size * 2 : 1024;
@@ -65,6 +51,7 @@ static int table_read(struct table *t)
 {
 	_cleanup_closedir_ DIR *dir = opendir("/proc");
 	struct process process;
+	struct process_stat stat;
 	struct dirent *entry;
 	int r;
 
@@ -72,8 +59,9 @@ static int table_read(struct table *t)
 		return -errno;
 	while ((entry = readdir(dir))) {
 		process = (struct process){.pid = atoi(entry->d_name)};
-		if (process.pid <= 0 || parent_of(process.pid, &process.parent))
+		if (process.pid <= 0 || process_stat(process.pid, &stat))
 			continue;
+		process.parent = stat.parent;
 		r = table_push(t, process);
 		if (r)
 			return r;

@@ -179,25 +179,41 @@ char **strings_copy(const char *const *list)
 	return TAKE_PTR(copy);
 }
 
-int process_start(pid_t pid, __u64 *ret)
+int process_stat(pid_t pid, struct process_stat *ret)
 {
-	_cleanup_free_ char *stat = NULL;
-	char path[64], *field;
-	unsigned long long start;
-	int r;
+	_cleanup_free_ char *text = NULL;
+	struct process_stat stat;
+	const char *fields;
+	char path[64], state;
+	int threads, r;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	r = text_read(path, 4096, &stat, NULL);
+	r = text_read(path, 4096, &text, NULL);
 	if (r)
 		return r == -ENOENT ? -ESRCH : r;
-	/* The name is field 2 and may hold anything; the start time is field 22. */
-	field = strrchr(stat, ')');
-	for (int i = 2; field && i < 22; i++)
-		field = strchr(field + 1, ' ');
-	if (!field || sscanf(field, " %llu", &start) != 1)
+	/* The name is field 2 and may hold anything; state, parent, threads and start are the fields
+	 * 3, 4, 20 and 22 (proc_pid_stat(5)). */
+	fields = strrchr(text, ')');
+	if (!fields || sscanf(fields,
+			      ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
+			      "%d %*d %llu",
+			      &state, &stat.parent, &threads, &stat.start) != 4)
 		return -EINVAL;
-	*ret = start;
+	/* A first thread that ended alone looks the same but for the others. */
+	if ((state == 'Z' || state == 'X') && threads <= 1)
+		return -ESRCH;
+	*ret = stat;
 	return 0;
+}
+
+int process_start(pid_t pid, __u64 *ret)
+{
+	struct process_stat stat;
+	int r = process_stat(pid, &stat);
+
+	if (r == 0)
+		*ret = stat.start;
+	return r;
 }
 
 bool process_is(pid_t pid, __u64 start)
