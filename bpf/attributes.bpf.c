@@ -12,14 +12,15 @@
 
 /*
  * A filesystem that stands on another (overlayfs) changes the file below as the user who mounted it:
- * the same task, judged above, with borrowed credentials. What else lends a task credentials is
- * closed (io_uring), or changes nothing that was not judged (access(2), core dumps).
+ * the same task, judged above, with borrowed credentials. io_uring lends them too, to who asks: nobody
+ * gets a ring inside, but one that is older than the label is not trusted, nor its workers. What else
+ * lends them changes nothing that was not judged (access(2), core dumps).
  */
 static __always_inline bool bh_is_below(void)
 {
 	struct task_struct *task = BH_READONLY(struct task_struct, bpf_get_current_task_btf());
 
-	return task->cred != task->real_cred;
+	return task->cred != task->real_cred && !task->io_uring && !(task->flags & PF_IO_WORKER);
 }
 
 static __always_inline long bh_judge_attributes(const struct bh_subject *s, struct dentry *dentry,

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -409,19 +410,13 @@ static int ring_make(struct ring *ring)
 	return 0;
 }
 
-/* openat by a worker thread of the kernel (IOSQE_ASYNC): its result. */
-static int ring_open(struct ring *ring, const char *path)
+/* The result of one request: 0 or its positive errno. */
+static int ring_do(struct ring *ring, const struct io_uring_sqe *sqe)
 {
 	unsigned int tail = *ring->sq_tail, index = tail & *ring->sq_mask;
-	struct io_uring_sqe *sqe = &ring->sqes[index];
 	int r;
 
-	memset(sqe, 0, sizeof(*sqe));
-	sqe->opcode = IORING_OP_OPENAT;
-	sqe->flags = IOSQE_ASYNC;
-	sqe->fd = AT_FDCWD;
-	sqe->addr = (unsigned long)path;
-	sqe->open_flags = O_RDONLY;
+	ring->sqes[index] = *sqe;
 	ring->sq_array[index] = index;
 	__atomic_store_n(ring->sq_tail, tail + 1, __ATOMIC_RELEASE);
 	if (syscall(SYS_io_uring_enter, ring->fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0)
@@ -431,6 +426,33 @@ static int ring_open(struct ring *ring, const char *path)
 	r = ring->cqes[*ring->cq_head & *ring->cq_mask].res;
 	(*ring->cq_head)++;
 	return r < 0 ? -r : 0;
+}
+
+/* openat by a worker thread of the kernel (IOSQE_ASYNC). */
+static int ring_open(struct ring *ring, const char *path)
+{
+	const struct io_uring_sqe sqe = {.opcode = IORING_OP_OPENAT,
+					 .flags = IOSQE_ASYNC,
+					 .fd = AT_FDCWD,
+					 .addr = (unsigned long)path,
+					 .open_flags = O_RDONLY};
+
+	return ring_do(ring, &sqe);
+}
+
+/* setxattr with the credentials that were registered; a filesystem without such attributes says so
+ * one step further than the hook. */
+static int ring_setxattr(struct ring *ring, const char *path, __u16 personality)
+{
+	const struct io_uring_sqe sqe = {.opcode = IORING_OP_SETXATTR,
+					 .addr = (unsigned long)"user.ring",
+					 .addr2 = (unsigned long)"1",
+					 .addr3 = (unsigned long)path,
+					 .len = 1,
+					 .personality = personality};
+	int r = ring_do(ring, &sqe);
+
+	return r == EOPNOTSUPP ? 0 : r;
 }
 
 /* The ring and its first worker are older than the move. */
@@ -449,7 +471,28 @@ static int ring_before_and_inside(void *data _unused_)
 	return 0;
 }
 
-static int case_io_uring_worker(struct kern *kern)
+/* Credentials lent by a ring that is older than the move are not taken for a filesystem's. */
+static int ring_lends_credentials(void *data _unused_)
+{
+	struct ring ring;
+	int id;
+
+	if (ring_make(&ring) < 0)
+		return 1;
+	id = (int)syscall(SYS_io_uring_register, ring.fd, IORING_REGISTER_PERSONALITY, NULL, 0);
+	/* From here on its own are others. */
+	if (id <= 0 || setgroups(0, NULL) < 0)
+		return 1;
+	board->results[0] = ring_setxattr(&ring, FIXTURE_SECRET, (__u16)id);
+	board->done = 1;
+	if (await(&board->go, 1) < 0)
+		return 1;
+	board->results[1] = ring_setxattr(&ring, FIXTURE_SECRET, (__u16)id);
+	board->results[2] = ring_setxattr(&ring, FIXTURE "/work/file", (__u16)id);
+	return 0;
+}
+
+static int check_ring(struct kern *kern, cell_fn fn)
 {
 	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
 	pid_t pid;
@@ -458,18 +501,28 @@ static int case_io_uring_worker(struct kern *kern)
 	CHECK(cell, "no cell");
 	board = board_new();
 	CHECK(board, "no memory");
-	pid = cell_spawn(cell, cell->beside_fd, ring_before_and_inside, NULL);
+	pid = cell_spawn(cell, cell->beside_fd, fn, NULL);
 	CHECK(pid > 0 && await(&board->done, 1) == 0, "no ring");
 	r = cell_move(cell->cgroup, pid);
 	board->go = 1;
 	CHECK(cell_wait(pid) == 0 && r == 0, "the process did not end");
 	CHECK(board->results[0] == 0, "control: %s", outcome_text(board->results[0]));
-	CHECK(board->results[1] == EACCES, "a worker older than the move: %s",
+	CHECK(board->results[1] == EACCES, "by a ring older than the move: %s",
 	      outcome_text(board->results[1]));
 	CHECK(board->results[2] == 0, "what the policy allows: %s",
 	      outcome_text(board->results[2]));
 	munmap(board, sizeof(*board));
 	return 0;
+}
+
+static int case_io_uring_worker(struct kern *kern)
+{
+	return check_ring(kern, ring_before_and_inside);
+}
+
+static int case_io_uring_credentials(struct kern *kern)
+{
+	return check_ring(kern, ring_lends_credentials);
 }
 
 /* --- sockets that leave --- */
@@ -652,6 +705,7 @@ const struct test_case spread_cases[] = {
 	{"spread/moved-within", case_moved_within, CASE_REFUSES},
 	{"spread/settled", case_settled, CASE_REFUSES},
 	{"spread/io-uring-worker", case_io_uring_worker, CASE_REFUSES},
+	{"spread/io-uring-credentials", case_io_uring_credentials, CASE_REFUSES},
 	{"spread/born-inside", case_born_inside, CASE_REFUSES},
 	{"spread/exec", case_exec, CASE_REFUSES},
 	{"spread/peers", case_peers, CASE_ALLOWS},
