@@ -376,12 +376,13 @@ int unit_scope(pid_t pid, pid_t caller, const char *name, char **ret_cgroup, str
 		r = scope_cgroup(pid, name, deadline_ms, &cgroup, error);
 	if (!r)
 		r = move_all(pid, cgroup, deadline_ms, error);
+	/* Whatever failed then, or did not: its id may be somebody else's by now, and a dead process's
+	 * children are nobody's. */
+	if (!process_is(pid, start))
+		return error_set(error, ESRCH, "process %d ended while it was moved to a scope",
+				 (int)pid);
 	if (r)
 		return r;
-	/* Its id may be somebody else's by now, and a dead process's children are nobody's. */
-	if (!process_is(pid, start))
-		return error_set(error, ESRCH, "process %d ended while it was moved to %s",
-				 (int)pid, cgroup);
 	*ret_cgroup = TAKE_PTR(cgroup);
 	return 0;
 }
