@@ -642,17 +642,16 @@ static int case_explain_named(struct kern *kern _unused_)
 }
 
 const struct test_case agent_cases[] = {
-	/* Without programs the agent does not get ready and run runs nothing: said once of each. */
 	{"agent/run", case_run, CASE_REFUSES},
 	{"agent/run-without-policy", case_run_without, CASE_ALLOWS},
 	{"agent/full", case_full, CASE_ALLOWS},
 	{"agent/run-many", case_run_many, CASE_ALLOWS},
 	{"agent/older-process", case_older_process, CASE_REFUSES},
-	{"agent/older-threads", case_older_threads, CASE_ALLOWS},
-	{"agent/agent-dies", case_agent_dies, CASE_ALLOWS},
-	{"agent/explain", case_explain, CASE_ALLOWS},
-	{"agent/explain-named", case_explain_named, CASE_ALLOWS},
-	{"agent/edited-while-away", case_edited_while_away, CASE_ALLOWS},
+	{"agent/older-threads", case_older_threads, CASE_REFUSES},
+	{"agent/agent-dies", case_agent_dies, CASE_REFUSES},
+	{"agent/explain", case_explain, CASE_REFUSES},
+	{"agent/explain-named", case_explain_named, CASE_REFUSES},
+	{"agent/edited-while-away", case_edited_while_away, CASE_REFUSES},
 	{"agent/held-descriptor", case_held_descriptor, CASE_ALLOWS},
 	{"agent/stuck", case_stuck, CASE_ALLOWS},
 	{"agent/caller", case_caller, CASE_ALLOWS},

@@ -4,7 +4,7 @@ import os
 import subprocess
 
 from harness import (CGROUPS, DROPIN, POLICIES, SECRET, Provider, attach, case, cgroup_of, compartments,
-                     confined, expect, expect_equal, expect_text, main_pid, provider, read, run,
+                     confined, expect, expect_equal, expect_text, main_pid, provider, read, run, status,
                      wait_for, write, write_policy)
 
 
@@ -12,9 +12,15 @@ def own_cgroup():
     return CGROUPS + read("/proc/self/cgroup").strip().removeprefix("0::")
 
 
-def in_force():
-    """Names of compartments; what earlier cases left is swept in its own time."""
-    return [c["name"] for c in compartments() if c["state"] != "ended"]
+def known():
+    """Generations of all compartments there are, those too that earlier cases left to be swept: no
+    number is given twice."""
+    return {c["generation"] for c in status()["compartments"]}
+
+
+def newer(before):
+    """Names of the compartments that came since, in whatever state."""
+    return [c["name"] for c in status()["compartments"] if c["generation"] not in before]
 
 
 def dead_pid():
@@ -57,7 +63,7 @@ PLACES = {
 @case("refuse")
 def places():
     """Places that cannot be attached: a refusal each, all different, and no compartment after."""
-    policy, told = write_policy("places"), {}
+    policy, told, before = write_policy("places"), {}, known()
     for name, (where, says) in PLACES.items():
         error = attach(policy, *where(), says=says)
         told.setdefault(error, []).append(name)
@@ -65,13 +71,13 @@ def places():
     expect_equal("status of wrong usage", wrong.status, 2)
     expect_text("wrong usage", wrong.err, '"12x" is no process id')
     expect_equal("refusals with the same words", [names for names in told.values() if len(names) > 1], [])
-    expect_equal("compartments", in_force(), [])
+    expect_equal("compartments", newer(before), [])
 
 
 @case("refuse")
 def session():
     """A login session's scope is refused, and everything above it."""
-    policy = write_policy("session")
+    policy, before = write_policy("session"), known()
     scope = subprocess.Popen(["systemd-run", "--quiet", "--scope", "--slice=user-1000.slice",
                               "--unit=session-77.scope", "cat"], stdin=subprocess.PIPE)
     path = CGROUPS + "/user.slice/user-1000.slice/session-77.scope"
@@ -79,7 +85,7 @@ def session():
         wait_for("the session's scope", lambda: read(path + "/cgroup.procs"))
         for where in (path, os.path.dirname(path), CGROUPS + "/user.slice"):
             attach(policy, "--cgroup", where, says="session-77.scope is a login session")
-        expect_equal("compartments", in_force(), [])
+        expect_equal("compartments", newer(before), [])
     finally:
         scope.stdin.close()
         scope.wait(30)
@@ -88,6 +94,7 @@ def session():
 @case("refuse")
 def overlap():
     """One policy a process: what holds an attached subtree, what is inside of one, and the very same."""
+    before = known()
     with confined("overlap", "Slice=sd-over.slice\nDelegate=yes") as p:
         top = cgroup_of(p.unit)
         os.mkdir(top + "/inner")
@@ -100,7 +107,7 @@ def overlap():
         )
         for where, says in rows:
             attach(policy, *where, says=says)
-        expect_equal("names of the compartments", in_force(), ["overlap"])
+        expect_equal("names of the compartments", newer(before), ["overlap"])
         p.is_confined()
         os.rmdir(top + "/inner")
 

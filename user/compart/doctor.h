@@ -19,9 +19,9 @@ const char *doctor_verdict_name(enum doctor_verdict verdict);
 /*
  * {"kernel", "lsm", "needs": [...], "programs": {...}, "hooks": [...], "vectors": [...],
  * "verdict"}. kern NULL: the program set is not there, why_not says why; unable when that is for
- * good. Without privilege and without a set the verdict is "unknown", unless the host cannot
- * enforce whoever asks. "programs" has "loaded" (null: it cannot be told), "loaded_before": a caller who loaded the set only to ask sets
- * it to false. Runs the canary, under kern_lock. NULL when out of memory.
+ * good. Without privilege and without a set the verdict is "unknown", unless the host cannot enforce
+ * whoever asks. "programs" has "loaded" (null: it cannot be told) and "loaded_before": a caller who
+ * loaded the set only to ask sets it to false. Runs the canary, under kern_lock. NULL when out of memory.
  */
 json_t *doctor_examine(struct kern *kern, const char *why_not, bool unable);
 
