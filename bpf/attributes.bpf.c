@@ -10,25 +10,12 @@
  */
 #include "path.bpf.h"
 
-/*
- * A filesystem that stands on another (overlayfs) changes the file below as the user who mounted it:
- * the same task, judged above, with borrowed credentials. io_uring lends them too, to who asks: nobody
- * gets a ring inside, but one that is older than the label is not trusted, nor its workers. What else
- * lends them changes nothing that was not judged (access(2), core dumps).
- */
-static __always_inline bool bh_is_below(void)
-{
-	struct task_struct *task = BH_READONLY(struct task_struct, bpf_get_current_task_btf());
-
-	return task->cred != task->real_cred && !task->io_uring && !(task->flags & PF_IO_WORKER);
-}
-
 static __always_inline long bh_judge_attributes(const struct bh_subject *s, struct dentry *dentry,
 						__u32 hook)
 {
 	struct bh_refusal r = BH_REFUSAL(INODE_SETATTR, BH_REASON_NO_RULE);
 
-	if (bh_is_below())
+	if (bh_is_filesystem())
 		return 0;
 	r.hook = hook;
 	r.perms = BH_PERM_ATTRIBUTES;
@@ -51,7 +38,7 @@ static __noinline long bh_judge_setattr(struct dentry *dentry, struct iattr *att
 	BH_ENTER(s, INODE_SETATTR, ret);
 	/* FORCE alone: set-id bits that writing takes off. O_TRUNC comes here as well: with O_RDONLY it
 	 * was not opened to be written. */
-	if ((what & (ATTR_FORCE | ATTR_SIZE)) == ATTR_FORCE || bh_is_below())
+	if ((what & (ATTR_FORCE | ATTR_SIZE)) == ATTR_FORCE || bh_is_filesystem())
 		return 0;
 	if (what & ATTR_SIZE && bh_is_memory(dentry))
 		return 0;

@@ -21,9 +21,8 @@
 #define MAP_SHARED 0x01 /* linux/mman.h */
 #define FMODE_READ 0x1	/* linux/fs.h */
 #define FMODE_WRITE 0x2
-#define FMODE_BACKING 0x2000000 /* since 6.7 */
-#define FMODE_EXEC_FLAG 0x20	/* __FMODE_EXEC in f_flags */
-#define O_APPEND 02000		/* asm-generic/fcntl.h */
+#define FMODE_EXEC_FLAG 0x20 /* __FMODE_EXEC in f_flags */
+#define O_APPEND 02000	     /* asm-generic/fcntl.h */
 #define O_TRUNC 01000
 #define O_TMPFILE_FLAG 020000000 /* __O_TMPFILE */
 #define F_SETFL 4		 /* asm-generic/fcntl.h */
@@ -70,6 +69,7 @@
 #define CLONE_INTO_CGROUP_FLAG 0x200000000ULL /* linux/sched.h */
 #define PF_IO_WORKER 0x10		      /* linux/sched.h */
 #define PF_FORKNOEXEC 0x40		      /* linux/sched.h */
+#define PF_DUMPCORE 0x200		      /* linux/sched.h */
 #define PTRACE_MODE_NOAUDIT 0x04	      /* linux/ptrace.h */
 #define CAP_OPT_NOAUDIT 0x2		      /* linux/security.h */
 #define CAP_DAC_READ_SEARCH 2		      /* linux/capability.h */

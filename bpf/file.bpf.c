@@ -33,8 +33,7 @@ int BPF_PROG(bh_file_open, struct file *file, int ret)
 	struct bh_refusal r = BH_REFUSAL(FILE_OPEN, BH_REASON_NO_RULE);
 
 	BH_ENTER(s, FILE_OPEN, ret);
-	/* Since 6.7 overlayfs opens the file below itself, after the same task was judged above. */
-	if (file->f_mode & FMODE_BACKING)
+	if (bh_is_filesystem())
 		return 0;
 	r.perms = bh_open_perms(file);
 	/* Opened to run: a program, a script's or an ELF interpreter; which one bprm_check judges.

@@ -21,9 +21,9 @@
 #define BH_SLOTS 8
 /* Tries of one walk against concurrent renames. At the bound: refused, UNSURE_RACE. */
 #define BH_WALK_TRIES 4
-/* cgroup levels asked. The kernel's default cgroup.max.depth is unlimited; systemd nests < 16. At
- * the bound: refused, UNSURE_DEPTH. */
-#define BH_MAX_CGROUP_DEPTH 128
+/* cgroup levels asked: more than a kernel can nest, whose struct cgroup holds a pointer to each of its
+ * ancestors and is one kmalloc, of 4 MiB at most. At the bound: refused, UNSURE_DEPTH. */
+#define BH_MAX_CGROUP_DEPTH (1u << 19)
 /* Compartment ids, 0 not one of them: 1,023 compartments. At the bound: attach and run fail with ENOSPC. */
 #define BH_MAX_COMPARTMENTS 1024
 /* cgroup roots: one a compartment, and scratch ones of canaries in flight. */

@@ -81,6 +81,38 @@ int fixture_make(void)
 	return 0;
 }
 
+/* --- the maps' memory --- */
+
+#define MAPS_PARENT "/sys/fs/cgroup"
+#define MAPS_CGROUP MAPS_PARENT "/kern-tests-maps"
+
+static int put_text(const char *path, const char *text)
+{
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
+}
+
+int harness_open(struct kern **ret, struct error *error)
+{
+	_cleanup_free_ char *home = NULL;
+	int r;
+
+	if (put_text(MAPS_PARENT "/cgroup.subtree_control", "+memory") < 0 ||
+	    (mkdir(MAPS_CGROUP, 0755) < 0 && errno != EEXIST) ||
+	    cgroup_of_pid(getpid(), &home) < 0 || cell_move(MAPS_CGROUP, getpid()) < 0)
+		return error_set(error, EIO, MAPS_CGROUP ": cannot be entered: %m");
+	r = kern_open(ret, error);
+	if (cell_move(home, getpid()) < 0)
+		return error_set(error, EIO, "%s: cannot be entered again", home);
+	return r;
+}
+
+int harness_limit_maps(const char *limit)
+{
+	return put_text(MAPS_CGROUP "/memory.max", limit);
+}
+
 /* --- cells --- */
 
 static int on_event(const struct bh_event *event, size_t size, void *data)

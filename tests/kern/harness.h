@@ -51,6 +51,14 @@ struct cell_options {
 
 int fixture_make(void);
 
+/*
+ * kern_open from within a cgroup of its own: to that the kernel charges what the maps take, later too
+ * (bpf_map_save_memcg).
+ */
+int harness_open(struct kern **ret, struct error *error);
+/* What they may take from now on: "max", or "0" for nothing more. 0 or -errno. */
+int harness_limit_maps(const char *limit);
+
 /* NULL after a line on stderr. */
 struct cell *cell_new(struct kern *kern, const struct cell_options *options);
 /* Around a compartment that was attached by other means; its cgroup stays the caller's. `name` is
@@ -136,7 +144,7 @@ int harness_detach(struct kern *kern);
 void harness_remove(void);
 
 extern const struct test_case spread_cases[], race_cases[], loss_cases[], table_cases[],
-	place_cases[], agent_cases[], prove_cases[];
+	place_cases[], overlay_cases[], credentials_cases[], agent_cases[], prove_cases[];
 /* One case a row of the table of hooks; calls case_report itself. */
 void hook_cases(struct kern *kern, const char *only, bool mutate);
 

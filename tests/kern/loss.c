@@ -6,7 +6,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 /* A path whose event is nearly as large as one can be, so that few of them fill the ring. */
 #define LONG_LEVELS 14
@@ -152,16 +154,132 @@ static int case_short_table(struct kern *kern)
 	return r;
 }
 
+/* 0 or the errno of fork. */
+static int fork_once(void *data _unused_)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return errno;
+	if (pid == 0)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	return 0;
+}
+
+/* A child that could not be labelled is not born: errno, counter, event. */
+static int check_unborn(struct cell *cell, const struct bh_tally *before, enum bh_reason reason)
+{
+	struct bh_tally after = cell_tally(cell);
+	const struct bh_event_copy *e;
+
+	CHECK(after.hook[BH_HOOK_TASK_ALLOC] > before->hook[BH_HOOK_TASK_ALLOC] &&
+		      after.unsure > before->unsure,
+	      "not counted as undecided");
+	cell_drain(cell);
+	e = cell_event(cell, 0, BH_HOOK_TASK_ALLOC);
+	CHECK(e && e->head.reason == reason, "the event's reason: %s",
+	      e ? reason_text(e->head.reason) : "no event");
+	return 0;
+}
+
 static int case_closed(struct kern *kern)
 {
 	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
 	struct bh_compartment entry;
+	struct bh_tally before;
+	int r;
 
 	CHECK(cell, "no cell");
+	r = cell_call(cell, INSIDE, fork_once, NULL);
+	CHECK(r == 0, "control, fork: %s", outcome_text(r));
 	CHECK(kern_compartment_get(kern, cell->id, &entry) == 0, "no entry");
 	entry.state = BH_STATE_CLOSED;
 	CHECK(kern_compartment_set(kern, cell->id, &entry) == 0, "cannot close");
-	return check_unsure(cell, BH_REASON_UNSURE_ENTRY, FIXTURE_OPEN);
+	if (check_unsure(cell, BH_REASON_UNSURE_ENTRY, FIXTURE_OPEN))
+		return -1;
+	before = cell_tally(cell);
+	r = cell_call(cell, INSIDE, fork_once, NULL);
+	CHECK(r == EAGAIN, "fork: %s", outcome_text(r));
+	return check_unborn(cell, &before, BH_REASON_UNSURE_ENTRY);
+}
+
+/* More than the kernel keeps in store for a CPU (bpf_mem_alloc: 96 and some). */
+#define NCHILDREN 400
+
+/* What became of each child: no memory for its label, or it is there and refused. */
+struct births {
+	volatile int unborn, refused, free, broken;
+};
+
+static void be_born(struct births *births)
+{
+	char *argv[] = {(char *)"read", (char *)FIXTURE_SECRET, NULL};
+
+	if (verb_run(2, argv) == EACCES)
+		__sync_fetch_and_add(&births->refused, 1);
+	else
+		__sync_fetch_and_add(&births->free, 1);
+	for (;;)
+		pause();
+}
+
+/* They live on, and their labels with them: the cgroup ends with the cell. */
+static int fork_many(void *data)
+{
+	struct births *births = data;
+	int i, ms;
+
+	for (i = 0; i < NCHILDREN; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			be_born(births);
+		if (pid < 0 && errno == EAGAIN)
+			births->unborn++;
+		else if (pid < 0)
+			births->broken = errno;
+	}
+	for (ms = 0; births->refused + births->free + births->unborn < NCHILDREN && ms < 10000;
+	     ms++)
+		usleep(1000);
+	return 0;
+}
+
+static int check_births(struct cell *cell, struct births *births)
+{
+	struct bh_tally before = cell_tally(cell);
+	int r = harness_limit_maps("0"), ms;
+
+	if (r == 0)
+		r = cell_call(cell, INSIDE, fork_many, births);
+	harness_limit_maps("max");
+	CHECK(r == 0 && !births->broken, "%s, fork: %s", outcome_text(r), strerror(births->broken));
+	CHECK(births->free == 0 && births->unborn + births->refused == NCHILDREN,
+	      "of %d children %d could not be made, %d were refused, %d not", NCHILDREN,
+	      births->unborn, births->refused, births->free);
+	if (births->unborn == 0)
+		return case_skip("this kernel gives memory for labels past the limit");
+	/* The kernel fills its store again when it has been found empty. */
+	for (r = -1, ms = 0; r && ms < 5000; ms++, usleep(1000))
+		r = cell_call(cell, INSIDE, fork_once, NULL);
+	CHECK(r == 0, "fork, with memory again: %s", outcome_text(r));
+	return check_unborn(cell, &before, BH_REASON_UNSURE_LABEL);
+}
+
+/* No memory for a label: no child, rather than one without. */
+static int case_no_label(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	struct births *births = mmap(NULL, sizeof(*births), PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int r;
+
+	CHECK(cell, "no cell");
+	CHECK(births != MAP_FAILED, "no memory");
+	r = check_births(cell, births);
+	munmap(births, sizeof(*births));
+	return r;
 }
 
 /* A subtree whose compartment does not exist: counted under "no compartment known". */
@@ -230,6 +348,7 @@ const struct test_case loss_cases[] = {
 	{"loss/no-generation", case_no_generation, CASE_REFUSES},
 	{"loss/short-table", case_short_table, CASE_REFUSES},
 	{"loss/closed", case_closed, CASE_REFUSES},
+	{"loss/no-label", case_no_label, CASE_REFUSES},
 	{"loss/no-entry", case_no_entry, CASE_REFUSES},
 	{"loss/audit", case_audit, CASE_REFUSES},
 	{"loss/quiet", case_quiet, CASE_REFUSES},

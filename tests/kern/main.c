@@ -10,8 +10,9 @@
 #include <signal.h>
 #include <time.h>
 
-static const struct test_case *const suites[] = {prove_cases, spread_cases, place_cases, loss_cases,
-						 table_cases, race_cases,   agent_cases};
+static const struct test_case *const suites[] = {prove_cases,	spread_cases,	   place_cases,
+						 overlay_cases, credentials_cases, loss_cases,
+						 table_cases,	race_cases,	   agent_cases};
 
 static bool wanted(const char *name, int argc, char **argv)
 {
@@ -52,7 +53,7 @@ int main(int argc, char **argv)
 		argv++;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	if (kern_open(&kern, &error) < 0) {
+	if (harness_open(&kern, &error) < 0) {
 		fprintf(stderr, "kern-tests: %s\n", error.text);
 		return 1;
 	}

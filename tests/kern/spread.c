@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Who is inside: children, threads, those who are moved, and those who leave. */
 #include "harness.h"
+#include "board.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <linux/io_uring.h>
+#include <arpa/inet.h>
 #include <netinet/in.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -22,35 +21,13 @@
 
 #define CHECK_REFUSED(r, what) CHECK((r) == EACCES, what ": %s", outcome_text(r))
 
+static struct board *board;
+
 static int read_secret(void *data _unused_)
 {
 	char *argv[] = {(char *)"read", (char *)FIXTURE_SECRET, NULL};
 
 	return verb_run(2, argv);
-}
-
-/* A shared page between the harness and the processes it looks at. */
-struct board {
-	volatile int go, done;
-	volatile int results[16];
-};
-
-static struct board *board_new(void)
-{
-	void *p = mmap(NULL, sizeof(struct board), PROT_READ | PROT_WRITE,
-		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
-/* Waits for *word to become at least `value`; the harness's deadline kills who waits for ever. */
-static int await(volatile int *word, int value)
-{
-	int ms;
-
-	for (ms = 0; *word < value && ms < HARNESS_DEADLINE_MS; ms++)
-		usleep(1000);
-	return *word >= value ? 0 : -ETIMEDOUT;
 }
 
 static int case_cloned_in(struct kern *kern)
@@ -189,14 +166,12 @@ static int case_fork_storm(struct kern *kern)
 
 #define NTHREADS 8
 
-static struct board *board;
-
 static void *thread_waits_and_reads(void *data)
 {
 	long i = (long)data;
 
 	__sync_fetch_and_add(&board->done, 1);
-	await(&board->go, 1);
+	board_await(&board->go, 1);
 	board->results[i] = read_secret(NULL);
 	return NULL;
 }
@@ -222,7 +197,7 @@ static int move_eight_threads(struct cell *cell, bool settle)
 	board = board_new();
 	CHECK(board, "no memory");
 	pid = cell_spawn(cell, cell->beside_fd, threads_wait_and_read, NULL);
-	CHECK(pid > 0 && await(&board->done, NTHREADS) == 0, "the threads did not start");
+	CHECK(pid > 0 && board_await(&board->done, NTHREADS) == 0, "the threads did not start");
 	r = cell_move(cell->cgroup, pid);
 	CHECK(r == 0, "cannot move: %s", strerror(-r));
 	if (settle)
@@ -234,7 +209,7 @@ static int move_eight_threads(struct cell *cell, bool settle)
 	for (i = 0; i < NTHREADS; i++)
 		CHECK(board->results[i] == EACCES, "thread %d of 8: %s", i,
 		      outcome_text(board->results[i]));
-	munmap(board, sizeof(*board));
+	board_free(board);
 	return 0;
 }
 
@@ -264,7 +239,7 @@ static int wait_and_read(void *data)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (i = 0; i < rounds; i++) {
 		board->done = i + 1;
-		if (await(&board->go, i + 1) < 0)
+		if (board_await(&board->go, i + 1) < 0)
 			return 1;
 		board->results[i] = read_secret(NULL);
 	}
@@ -291,12 +266,12 @@ static int move_in_and_out(struct cell *cell, pid_t pid)
 {
 	size_t from;
 
-	CHECK(await(&board->done, 1) == 0, "the process did not start");
+	CHECK(board_await(&board->done, 1) == 0, "the process did not start");
 	CHECK(cell_move(cell->cgroup, pid) == 0, "cannot move in");
 	if (check_moved_event(cell, 0, cell->cgroup))
 		return -1;
 	board->go = 1;
-	CHECK(await(&board->done, 2) == 0, "no answer inside");
+	CHECK(board_await(&board->done, 2) == 0, "no answer inside");
 	CHECK(board->results[0] == EACCES, "after the move in: %s",
 	      outcome_text(board->results[0]));
 	CHECK(cell_settle(cell) == 0 && kern_ask_read(cell->kern) == 0, "cannot settle");
@@ -305,7 +280,7 @@ static int move_in_and_out(struct cell *cell, pid_t pid)
 	if (check_moved_event(cell, from, cell->beside))
 		return -1;
 	board->go = 2;
-	CHECK(await(&board->done, 3) == 0, "no answer outside");
+	CHECK(board_await(&board->done, 3) == 0, "no answer outside");
 	CHECK(board->results[1] == EACCES, "after the move out: %s",
 	      outcome_text(board->results[1]));
 	return 0;
@@ -327,7 +302,7 @@ static int case_moved_out(struct kern *kern)
 	if (r)
 		kill(pid, SIGKILL);
 	cell_wait(pid);
-	munmap(board, sizeof(*board));
+	board_free(board);
 	return r;
 }
 
@@ -345,7 +320,7 @@ static int case_moved_within(struct kern *kern)
 	snprintf(path, sizeof(path), "%s/within", cell->cgroup);
 	CHECK(board && mkdir(path, 0755) == 0, "no child cgroup");
 	pid = cell_spawn(cell, cell->cgroup_fd, wait_and_read, &rounds);
-	CHECK(pid > 0 && await(&board->done, 1) == 0, "the process did not start");
+	CHECK(pid > 0 && board_await(&board->done, 1) == 0, "the process did not start");
 	CHECK(cell_settle(cell) == 0, "cannot settle");
 	before = cell_tally(cell);
 	r = cell_move(path, pid);
@@ -356,7 +331,7 @@ static int case_moved_within(struct kern *kern)
 	CHECK(r == 0, "cannot move");
 	CHECK(board->results[0] == EACCES, "after the move: %s", outcome_text(board->results[0]));
 	CHECK(before.refused == after.refused, "a move within the subtree was an event");
-	munmap(board, sizeof(*board));
+	board_free(board);
 	return 0;
 }
 
@@ -376,155 +351,6 @@ static int case_settled(struct kern *kern)
 	return 0;
 }
 
-/* --- io_uring --- */
-
-struct ring {
-	int fd;
-	unsigned int *sq_tail, *sq_mask, *sq_array, *cq_head, *cq_tail, *cq_mask;
-	struct io_uring_sqe *sqes;
-	struct io_uring_cqe *cqes;
-};
-
-static int ring_make(struct ring *ring)
-{
-	struct io_uring_params p = {};
-	char *sq;
-
-	ring->fd = syscall(SYS_io_uring_setup, 4, &p);
-	if (ring->fd < 0)
-		return -errno;
-	sq = mmap(NULL, p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe) + 4096,
-		  PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, IORING_OFF_SQ_RING);
-	ring->sqes = mmap(NULL, p.sq_entries * sizeof(struct io_uring_sqe), PROT_READ | PROT_WRITE,
-			  MAP_SHARED, ring->fd, IORING_OFF_SQES);
-	if (sq == MAP_FAILED || ring->sqes == MAP_FAILED)
-		return -errno;
-	/* IORING_FEAT_SINGLE_MMAP, everywhere since 5.4. */
-	ring->sq_tail = (void *)(sq + p.sq_off.tail);
-	ring->sq_mask = (void *)(sq + p.sq_off.ring_mask);
-	ring->sq_array = (void *)(sq + p.sq_off.array);
-	ring->cq_head = (void *)(sq + p.cq_off.head);
-	ring->cq_tail = (void *)(sq + p.cq_off.tail);
-	ring->cq_mask = (void *)(sq + p.cq_off.ring_mask);
-	ring->cqes = (void *)(sq + p.cq_off.cqes);
-	return 0;
-}
-
-/* The result of one request: 0 or its positive errno. */
-static int ring_do(struct ring *ring, const struct io_uring_sqe *sqe)
-{
-	unsigned int tail = *ring->sq_tail, index = tail & *ring->sq_mask;
-	int r;
-
-	ring->sqes[index] = *sqe;
-	ring->sq_array[index] = index;
-	__atomic_store_n(ring->sq_tail, tail + 1, __ATOMIC_RELEASE);
-	if (syscall(SYS_io_uring_enter, ring->fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0)
-		return VERB_BROKEN + errno;
-	if (*ring->cq_head == __atomic_load_n(ring->cq_tail, __ATOMIC_ACQUIRE))
-		return VERB_BROKEN + EIO;
-	r = ring->cqes[*ring->cq_head & *ring->cq_mask].res;
-	(*ring->cq_head)++;
-	return r < 0 ? -r : 0;
-}
-
-/* openat by a worker thread of the kernel (IOSQE_ASYNC). */
-static int ring_open(struct ring *ring, const char *path)
-{
-	const struct io_uring_sqe sqe = {.opcode = IORING_OP_OPENAT,
-					 .flags = IOSQE_ASYNC,
-					 .fd = AT_FDCWD,
-					 .addr = (unsigned long)path,
-					 .open_flags = O_RDONLY};
-
-	return ring_do(ring, &sqe);
-}
-
-/* setxattr with the credentials that were registered; a filesystem without such attributes says so
- * one step further than the hook. */
-static int ring_setxattr(struct ring *ring, const char *path, __u16 personality)
-{
-	const struct io_uring_sqe sqe = {.opcode = IORING_OP_SETXATTR,
-					 .addr = (unsigned long)"user.ring",
-					 .addr2 = (unsigned long)"1",
-					 .addr3 = (unsigned long)path,
-					 .len = 1,
-					 .personality = personality};
-	int r = ring_do(ring, &sqe);
-
-	return r == EOPNOTSUPP ? 0 : r;
-}
-
-/* The ring and its first worker are older than the move. */
-static int ring_before_and_inside(void *data _unused_)
-{
-	struct ring ring;
-
-	if (ring_make(&ring) < 0)
-		return 1;
-	board->results[0] = ring_open(&ring, FIXTURE_SECRET);
-	board->done = 1;
-	if (await(&board->go, 1) < 0)
-		return 1;
-	board->results[1] = ring_open(&ring, FIXTURE_SECRET);
-	board->results[2] = ring_open(&ring, FIXTURE_OPEN);
-	return 0;
-}
-
-/* Credentials lent by a ring that is older than the move are not taken for a filesystem's. */
-static int ring_lends_credentials(void *data _unused_)
-{
-	struct ring ring;
-	int id;
-
-	if (ring_make(&ring) < 0)
-		return 1;
-	id = (int)syscall(SYS_io_uring_register, ring.fd, IORING_REGISTER_PERSONALITY, NULL, 0);
-	/* From here on its own are others. */
-	if (id <= 0 || setgroups(0, NULL) < 0)
-		return 1;
-	board->results[0] = ring_setxattr(&ring, FIXTURE_SECRET, (__u16)id);
-	board->done = 1;
-	if (await(&board->go, 1) < 0)
-		return 1;
-	board->results[1] = ring_setxattr(&ring, FIXTURE_SECRET, (__u16)id);
-	board->results[2] = ring_setxattr(&ring, FIXTURE "/work/file", (__u16)id);
-	return 0;
-}
-
-static int check_ring(struct kern *kern, cell_fn fn)
-{
-	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
-	pid_t pid;
-	int r;
-
-	CHECK(cell, "no cell");
-	board = board_new();
-	CHECK(board, "no memory");
-	pid = cell_spawn(cell, cell->beside_fd, fn, NULL);
-	CHECK(pid > 0 && await(&board->done, 1) == 0, "no ring");
-	r = cell_move(cell->cgroup, pid);
-	board->go = 1;
-	CHECK(cell_wait(pid) == 0 && r == 0, "the process did not end");
-	CHECK(board->results[0] == 0, "control: %s", outcome_text(board->results[0]));
-	CHECK(board->results[1] == EACCES, "by a ring older than the move: %s",
-	      outcome_text(board->results[1]));
-	CHECK(board->results[2] == 0, "what the policy allows: %s",
-	      outcome_text(board->results[2]));
-	munmap(board, sizeof(*board));
-	return 0;
-}
-
-static int case_io_uring_worker(struct kern *kern)
-{
-	return check_ring(kern, ring_before_and_inside);
-}
-
-static int case_io_uring_credentials(struct kern *kern)
-{
-	return check_ring(kern, ring_lends_credentials);
-}
-
 /* --- sockets that leave --- */
 
 /* While the compartment is only ARMED nothing is judged, so a socket can be born inside. */
@@ -533,7 +359,7 @@ static int sockets_wait(void *data _unused_)
 	board->results[0] = socket(AF_INET, SOCK_DGRAM, 0);
 	board->results[1] = socket(AF_INET6, SOCK_DGRAM, 0);
 	board->done = 1;
-	await(&board->go, 1);
+	board_await(&board->go, 1);
 	return 0;
 }
 
@@ -553,7 +379,7 @@ static int take_sockets(struct cell *cell, int *ret4, int *ret6)
 
 	CHECK(set_state(cell, BH_STATE_ARMED) == 0, "cannot arm");
 	pid = cell_spawn(cell, cell->cgroup_fd, sockets_wait, NULL);
-	CHECK(pid > 0 && await(&board->done, 1) == 0, "no sockets");
+	CHECK(pid > 0 && board_await(&board->done, 1) == 0, "no sockets");
 	pidfd = syscall(SYS_pidfd_open, pid, 0);
 	*ret4 = syscall(SYS_pidfd_getfd, pidfd, board->results[0], 0);
 	*ret6 = syscall(SYS_pidfd_getfd, pidfd, board->results[1], 0);
@@ -561,6 +387,28 @@ static int take_sockets(struct cell *cell, int *ret4, int *ret6)
 	cell_wait(pid);
 	CHECK(*ret4 >= 0 && *ret6 >= 0, "no sockets");
 	CHECK(set_state(cell, BH_STATE_ENFORCED) == 0, "cannot enforce");
+	return 0;
+}
+
+/* What the event of an address says: family, type, protocol, port; the address behind it. */
+static int check_address_event(struct cell *cell, enum bh_hook hook, const char *to)
+{
+	const struct bh_event_copy *e = cell_event(cell, 0, hook);
+	int family = strchr(to, ':') ? AF_INET6 : AF_INET;
+	unsigned char address[16];
+
+	CHECK(e, "%s: no event", hook_name(hook));
+	CHECK(e->head.reason == BH_REASON_NETWORK && e->head.kind == BH_OBJECT_SOCKET,
+	      "%s: reason %s, kind %u", hook_name(hook), reason_text(e->head.reason), e->head.kind);
+	CHECK(e->head.tgid == (__u32)getpid(), "%s: the event is of process %u", hook_name(hook),
+	      e->head.tgid);
+	CHECK(e->head.object[0] == (__u32)family && e->head.object[1] == SOCK_DGRAM &&
+		      e->head.object[2] == IPPROTO_UDP && e->head.object[3] == 4660,
+	      "%s: family %u, type %u, protocol %u, port %u", hook_name(hook), e->head.object[0],
+	      e->head.object[1], e->head.object[2], e->head.object[3]);
+	CHECK(inet_pton(family, to, address) == 1 &&
+		      !memcmp(e->tail, address, family == AF_INET6 ? 16 : 4),
+	      "%s: the event has another address than %s", hook_name(hook), to);
 	return 0;
 }
 
@@ -578,8 +426,7 @@ static int use_socket(struct cell *cell, enum bh_hook hook, const char *verb, in
 	CHECK(r == EACCES, "%s by an outsider: %s", hook_name(hook), outcome_text(r));
 	CHECK(after.hook[hook] == before.hook[hook] + 1, "%s was not counted", hook_name(hook));
 	cell_drain(cell);
-	CHECK(cell_event(cell, 0, hook), "%s: no event", hook_name(hook));
-	return 0;
+	return check_address_event(cell, hook, to);
 }
 
 static int case_born_inside(struct kern *kern)
@@ -650,6 +497,72 @@ static int case_exec(struct kern *kern)
 	return 0;
 }
 
+/* --- cgroups below each other --- */
+
+#define NLEVELS 300
+
+/* Goes down `levels` cgroups from `fd` and stands there: the innermost, or -1. */
+static int cgroup_below(int fd, int levels)
+{
+	int at = dup(fd), next;
+
+	while (at >= 0 && levels--) {
+		next = mkdirat(at, "c", 0755) < 0 ? -1 : openat(at, "c", O_RDONLY | O_DIRECTORY);
+		close(at);
+		at = next;
+	}
+	return at;
+}
+
+static int move_to(int cgroup_fd, pid_t pid)
+{
+	_cleanup_close_ int fd = openat(cgroup_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 || dprintf(fd, "%d", pid) < 0 ? -errno : 0;
+}
+
+/* Moved, or born there: what it then got when it read what no rule allows. */
+static int read_deep(struct cell *cell, int cgroup_fd, bool born, int *ret)
+{
+	int rounds = 1;
+	pid_t pid;
+
+	board = board_new();
+	CHECK(board, "no memory");
+	pid = cell_spawn(cell, born ? cgroup_fd : -1, wait_and_read, &rounds);
+	CHECK(pid > 0 && board_await(&board->done, 1) == 0, "the process did not start");
+	CHECK(born || move_to(cgroup_fd, pid) == 0, "cannot move");
+	board->go = 1;
+	CHECK(cell_wait(pid) == 0, "the process did not end");
+	*ret = board->results[0];
+	board_free(board);
+	return 0;
+}
+
+/* Far below the compartment, and as far below where nobody is confined, while all are asked. */
+static int case_deep(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	_cleanup_close_ int inside = -1, beside = -1;
+	int r, born;
+
+	CHECK(cell, "no cell");
+	inside = cgroup_below(cell->cgroup_fd, NLEVELS);
+	beside = cgroup_below(cell->beside_fd, NLEVELS);
+	CHECK(inside >= 0 && beside >= 0, "no cgroups: %s", strerror(errno));
+	for (born = 0; born < 2; born++) {
+		if (read_deep(cell, inside, born, &r))
+			return -1;
+		CHECK(r == EACCES, "%s %d cgroups below: %s", born ? "born" : "moved", NLEVELS,
+		      outcome_text(r));
+		CHECK(kern_ask_read(kern) > 0, "nobody is asked");
+		if (read_deep(cell, beside, born, &r))
+			return -1;
+		CHECK(r == 0, "an outsider, %s: %s", born ? "born" : "moved", outcome_text(r));
+	}
+	return 0;
+}
+
 /* --- peers --- */
 
 static int case_peers(struct kern *kern)
@@ -665,7 +578,7 @@ static int case_peers(struct kern *kern)
 	r = cell_verb(cell, INSIDE, "kill-child", NULL);
 	CHECK(r == 0, "a signal to one's own child: %s", outcome_text(r));
 	pid = cell_spawn(cell, cell->cgroup_fd, wait_and_read, &rounds);
-	CHECK(pid > 0 && await(&board->done, 1) == 0, "the process did not start");
+	CHECK(pid > 0 && board_await(&board->done, 1) == 0, "the process did not start");
 	snprintf(text, sizeof(text), "%d", pid);
 	/* Its label is made at its first hook: being asked for by a peer is none. */
 	cell_settle(cell);
@@ -674,7 +587,7 @@ static int case_peers(struct kern *kern)
 	r = cell_verb(cell, INSIDE, "kill", text, "9", NULL);
 	CHECK(r == 0, "a signal to a peer: %s", outcome_text(r));
 	waitpid(pid, NULL, 0);
-	munmap(board, sizeof(*board));
+	board_free(board);
 	return 0;
 }
 
@@ -704,9 +617,8 @@ const struct test_case spread_cases[] = {
 	{"spread/moved-out", case_moved_out, CASE_REFUSES},
 	{"spread/moved-within", case_moved_within, CASE_REFUSES},
 	{"spread/settled", case_settled, CASE_REFUSES},
-	{"spread/io-uring-worker", case_io_uring_worker, CASE_REFUSES},
-	{"spread/io-uring-credentials", case_io_uring_credentials, CASE_REFUSES},
 	{"spread/born-inside", case_born_inside, CASE_REFUSES},
+	{"spread/deep", case_deep, CASE_REFUSES},
 	{"spread/exec", case_exec, CASE_REFUSES},
 	{"spread/peers", case_peers, CASE_ALLOWS},
 	{"spread/released", case_released, CASE_ALLOWS},

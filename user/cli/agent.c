@@ -9,6 +9,7 @@
 #include <time.h>
 #include "cli.h"
 #include "compart/control.h"
+#include "kern/kern.h"
 
 /* Bytes of one answer: a thousand compartments with long paths. At the bound: an error. */
 #define AGENT_MAX_LINE (64u << 20)
@@ -30,12 +31,23 @@ void agent_close(struct agent *agent)
 	free(agent);
 }
 
+/* Nobody is told to start what cannot start. Who is not root cannot see all that it takes. */
+static int no_agent(struct error *error, int code)
+{
+	struct kern_probe probe;
+	struct error why = {};
+
+	kern_probe(&probe);
+	if (probe.ok[KERN_NEED_ROOT] && kern_probe_require(&probe, &why) < 0)
+		return error_set(error, code, "no agent is running, and none can: %s", why.text);
+	return error_set(error, code,
+			 "no agent is running (systemctl start bulkheadd, or as root: bulkheadd)");
+}
+
 static int explain(struct error *error, int code)
 {
 	if (code == ENOENT || code == ECONNREFUSED)
-		return error_set(error, code,
-				 "no agent is running (systemctl start bulkheadd, or as root: "
-				 "bulkheadd)");
+		return no_agent(error, code);
 	return error_set(error, code, "%s: %s", CONTROL_SOCKET, strerror(code));
 }
 
