@@ -36,8 +36,7 @@ static int read_back(struct kern *kern, const struct bh_policy *head, const stru
 	    bpf_map_lookup_elem(kern->maps[KERN_MAP_TABLES], &index, &id) < 0 ||
 	    bpf_map_lookup_elem(kern->maps[KERN_MAP_POLICIES], &index, &held) < 0)
 		return -errno;
-	if (id != info.id ||
-	    info.max_entries != (a->head.nwords + BH_PAGE_WORDS - 1) / BH_PAGE_WORDS ||
+	if (id != info.id || info.max_entries != kern_table_pages(a->head.nwords) ||
 	    memcmp(&held, head, sizeof(held)) != 0)
 		return -EIO;
 	for (size_t i = 0; i < a->nstarts; i++) {
@@ -169,12 +168,13 @@ int kern_policy_remove(struct kern *kern, __u32 generation)
 {
 	__u32 index = BH_GENERATION_INDEX(generation);
 	struct bh_policy head;
+	int waited = 0;
 
 	if (bpf_map_lookup_elem(kern->maps[KERN_MAP_POLICIES], &index, &head) < 0)
 		return -errno;
 	/* Of a generation that was not installed in full, or of another one by now. */
 	if (head.generation == generation)
-		wait_for_deciders(kern, index);
+		waited = wait_for_deciders(kern, index);
 	remove_starts(kern, generation);
 	if (head.generation && head.generation != generation)
 		return 0;
@@ -182,5 +182,5 @@ int kern_policy_remove(struct kern *kern, __u32 generation)
 	bpf_map_delete_elem(kern->maps[KERN_MAP_TABLES], &index);
 	if (bpf_map_update_elem(kern->maps[KERN_MAP_POLICIES], &index, &head, BPF_ANY) < 0)
 		return -errno;
-	return 0;
+	return waited;
 }

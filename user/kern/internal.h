@@ -56,6 +56,8 @@ void kern_pin_path(char *buffer, size_t size, const char *directory, const char 
 int kern_pins_remove(const char *path);
 /* Reads all an iterator program has to say; *ret freed by the caller. */
 int kern_iterate(int prog_fd, pid_t tgid, void **ret, size_t *ret_size);
+/* Of a table of that many words. */
+__u32 kern_table_pages(__u32 nwords);
 /* What tells tables apart: fills head->digest. */
 void kern_table_digest(const struct automaton *a, struct bh_policy *head);
 /* The table that stands in this place, or -errno: -ENOENT when none does. */

@@ -41,7 +41,7 @@ static int heads_read(struct kern *kern, struct heads *heads)
 	return 0;
 }
 
-static __u32 pages_of(__u32 nwords)
+__u32 kern_table_pages(__u32 nwords)
 {
 	return (nwords + BH_PAGE_WORDS - 1) / BH_PAGE_WORDS;
 }
@@ -65,7 +65,7 @@ static __u32 count_pages(const struct heads *heads)
 			    is_same(&heads->items[i], &heads->items[j]))
 				break;
 		}
-		pages += j == i ? pages_of(heads->items[i].nwords) : 0;
+		pages += j == i ? kern_table_pages(heads->items[i].nwords) : 0;
 	}
 	return pages;
 }
@@ -88,7 +88,7 @@ static int fill_table(int fd, const struct automaton *a)
 
 	if (!page)
 		return -ENOMEM;
-	for (number = 0; number < pages_of(a->head.nwords); number++) {
+	for (number = 0; number < kern_table_pages(a->head.nwords); number++) {
 		n = a->head.nwords - number * BH_PAGE_WORDS;
 		if (n > BH_PAGE_WORDS)
 			n = BH_PAGE_WORDS;
@@ -107,7 +107,7 @@ static int make_table(const struct automaton *a)
 	int r;
 
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "bh_table", sizeof(__u32), sizeof(struct bh_page),
-			    pages_of(a->head.nwords), &opts);
+			    kern_table_pages(a->head.nwords), &opts);
 	if (fd < 0)
 		return -errno;
 	r = fill_table(fd, a);
@@ -139,7 +139,7 @@ int kern_table_get(struct kern *kern, const struct automaton *a, const struct bh
 		if (r >= 0)
 			return r;
 	}
-	if (count_pages(&heads) + pages_of(head->nwords) > BH_MAX_HOST_PAGES)
+	if (count_pages(&heads) + kern_table_pages(head->nwords) > BH_MAX_HOST_PAGES)
 		return -EDQUOT;
 	return make_table(a);
 }
