@@ -67,6 +67,7 @@
 #define RENAME_EXCHANGE 0x2
 #define RENAME_WHITEOUT 0x4
 #define CLONE_INTO_CGROUP_FLAG 0x200000000ULL /* linux/sched.h */
+#define SIGKILL 9			      /* asm-generic/signal.h */
 #define PF_IO_WORKER 0x10		      /* linux/sched.h */
 #define PF_FORKNOEXEC 0x40		      /* linux/sched.h */
 #define PF_DUMPCORE 0x200		      /* linux/sched.h */

@@ -94,9 +94,9 @@ static __always_inline bool bh_pair_gains(const struct bh_pair *pair, const stru
 {
 	if (pair->dir)
 		return new->state != pair->old_state;
-	if (new->allow & ~pair->old_allow)
+	if (new->masks.allow & ~pair->old_allow)
 		return true;
-	return pair->both_ways && pair->old_allow & ~new->allow;
+	return pair->both_ways && pair->old_allow & ~new->masks.allow;
 }
 
 static __noinline long bh_judge_end(const struct bh_subject *s, struct dentry *dentry,
@@ -108,7 +108,8 @@ static __noinline long bh_judge_end(const struct bh_subject *s, struct dentry *d
 
 	r.hook = hook;
 	r.perms = is_new ? pair->new_perms : pair->old_perms;
-	if (is_new && slot && bh_masks_allow(slot->allow, r.perms) && bh_pair_gains(pair, slot)) {
+	if (is_new && slot && bh_masks_allow(slot->masks.allow, r.perms) &&
+	    bh_pair_gains(pair, slot)) {
 		r.reason = BH_REASON_RIGHTS;
 		r.perms = 0;
 	}
@@ -116,7 +117,7 @@ static __noinline long bh_judge_end(const struct bh_subject *s, struct dentry *d
 	if (is_new || !slot || slot->reason || pair->old_perms)
 		ret = bh_judge_place(s, &r, slot);
 	if (slot && !is_new) {
-		pair->old_allow = slot->allow;
+		pair->old_allow = slot->masks.allow;
 		pair->old_state = slot->state;
 	}
 	bh_slot_release(slot);

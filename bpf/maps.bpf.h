@@ -38,7 +38,8 @@ struct bh_slot {
 	/* the walk: dentries passed, position of the path, length of its first component */
 	__u32 n, pos, first, done, fault;
 	/* the place: reason not 0 = undecided, or refused whatever the rules say */
-	__u32 reason, allow, quiet;
+	__u32 reason;
+	struct bh_masks masks;
 	__u32 state; /* of the automaton: equal states have equal rights for everything below */
 	__u32 sbid, class;
 	__u32 self;	  /* struct bh_start */

@@ -57,15 +57,11 @@ static long bh_match_chunk(__u32 i, struct bh_match *m)
 static __always_inline long bh_match_all(struct bh_match *m)
 {
 	struct bh_slot *slot = m->slot;
-	__u32 allow = 0, quiet = 0;
 
 	bpf_loop(BH_PATH_END, bh_match_chunk, m, 0);
-	if (slot->cursor < BH_PATH_END || bh_table_hold(&m->table, slot->state) ||
-	    bh_match_masks(&m->table, m->policy, slot->state, &allow, &quiet))
+	if (slot->cursor < BH_PATH_END || bh_table_hold(&m->table, slot->state))
 		return -1;
-	slot->allow = allow;
-	slot->quiet = quiet;
-	return 0;
+	return bh_match_masks(&m->table, m->policy, slot->state, &slot->masks);
 }
 
 /* The page of the first state is at hand before the first byte. */
@@ -97,7 +93,8 @@ int bh_place_start(const struct bh_subject *s, struct bh_slot *slot)
 	key.generation = s->generation;
 	sb = bpf_map_lookup_elem(&bh_superblocks, &address);
 	slot->reason = BH_REASON_UNSURE_SB;
-	slot->sbid = slot->class = slot->state = slot->self = slot->allow = slot->quiet = 0;
+	slot->sbid = slot->class = slot->state = slot->self = 0;
+	slot->masks = (struct bh_masks){};
 	if (!sb)
 		return 0;
 	key.sbid = slot->sbid = sb->sbid;
@@ -117,18 +114,11 @@ int bh_place_start(const struct bh_subject *s, struct bh_slot *slot)
 	return 0;
 }
 
-static int bh_refuse_place(const struct bh_subject *s, struct bh_refusal *r, struct bh_slot *slot)
+/* The place as what the event is about, and the event. */
+static int bh_tell_place(const struct bh_subject *s, struct bh_refusal *r, struct bh_slot *slot)
 {
 	__u64 length, pos;
 
-	if (!slot) {
-		r->reason = BH_REASON_UNSURE_SLOT;
-		return bh_refuse_errno(s, r, NULL);
-	}
-	if (slot->reason)
-		r->reason = slot->reason;
-	else if (r->perms && (r->perms & ~slot->allow & ~slot->quiet) == 0)
-		r->bits |= BH_EVENT_QUIET;
 	r->kind = BH_OBJECT_PATH;
 	r->object[0] = slot->sbid;
 	r->object[1] = slot->class;
@@ -141,12 +131,57 @@ static int bh_refuse_place(const struct bh_subject *s, struct bh_refusal *r, str
 	return bh_refuse_errno(s, r, slot);
 }
 
+/* Told already. Whoever comes to a hook from now on is killed there (bh_subject_find), the rest by
+ * the agent: kernel programs cannot go through a cgroup's tasks here. */
+static __noinline int bh_trip(const struct bh_subject *s)
+{
+	__u32 id = s->compartment, index = s->tally;
+	struct bh_compartment *c = bpf_map_lookup_elem(&bh_compartments, &id);
+	struct bh_tally *tally = bpf_map_lookup_elem(&bh_tallies, &index);
+
+	if (tally)
+		__sync_fetch_and_add(&tally->tripped, 1);
+	if (c)
+		__sync_val_compare_and_swap(&c->state, BH_STATE_ENFORCED, BH_STATE_TRIPPED);
+	return bpf_send_signal(SIGKILL);
+}
+
+static int bh_refuse_place(const struct bh_subject *s, struct bh_refusal *r, struct bh_slot *slot)
+{
+	int error;
+
+	if (!slot) {
+		r->reason = BH_REASON_UNSURE_SLOT;
+		return bh_refuse_errno(s, r, NULL);
+	}
+	if (slot->reason) {
+		r->reason = slot->reason;
+	} else if (slot->masks.tripwire & (r->perms | r->any)) {
+		r->reason = BH_REASON_TRIPWIRE;
+		r->bits |= BH_EVENT_TRIPWIRE;
+	} else if (r->perms && (r->perms & ~slot->masks.allow & ~slot->masks.quiet) == 0) {
+		r->bits |= BH_EVENT_QUIET;
+	}
+	error = bh_tell_place(s, r, slot);
+	if (error && r->bits & BH_EVENT_TRIPWIRE)
+		bh_trip(s);
+	return error;
+}
+
+static __noinline int bh_audit_place(const struct bh_subject *s, struct bh_refusal *r,
+				     struct bh_slot *slot)
+{
+	r->reason = BH_REASON_AUDITED;
+	r->bits |= BH_EVENT_AUDIT;
+	return bh_tell_place(s, r, slot);
+}
+
 int bh_judge_place_errno(const struct bh_subject *s, struct bh_refusal *r, struct bh_slot *slot)
 {
 	if (!s || !r)
 		return BH_EACCES;
-	if (slot && !slot->reason &&
-	    (bh_masks_allow(slot->allow, r->perms) || slot->allow & r->any))
-		return 0;
-	return bh_refuse_place(s, r, slot);
+	if (!slot || slot->reason ||
+	    !(bh_masks_allow(slot->masks.allow, r->perms) || slot->masks.allow & r->any))
+		return bh_refuse_place(s, r, slot);
+	return slot->masks.audit & (r->perms | r->any) ? bh_audit_place(s, r, slot) : 0;
 }

@@ -185,9 +185,9 @@ static __noinline __attribute__((unused)) void bh_place_proc(const struct bh_sub
 static __always_inline void bh_place_class(struct bh_slot *slot)
 {
 	if (slot->class == BH_SB_CGROUP)
-		slot->allow &= BH_PERM_READ;
+		slot->masks.allow &= BH_PERM_READ;
 	if (slot->class == BH_SB_PIPE)
-		slot->allow = BH_PERM_READ | BH_PERM_WRITE | BH_PERM_APPEND | BH_PERM_IOCTL;
+		slot->masks.allow = BH_PERM_READ | BH_PERM_WRITE | BH_PERM_APPEND | BH_PERM_IOCTL;
 }
 
 /* The place of `dentry` and its verdict masks, in a slot that the caller releases. NULL: none free.

@@ -141,7 +141,8 @@ static __noinline struct bh_slot *bh_look_abstract(const struct bh_subject *s,
 
 	if (!slot)
 		return NULL;
-	slot->sbid = slot->class = slot->allow = slot->quiet = 0;
+	slot->sbid = slot->class = 0;
+	slot->masks = (struct bh_masks){};
 	slot->pos = BH_PATH_END;
 	slot->reason = BH_REASON_UNSURE_TABLE;
 	if (!policy)

@@ -75,6 +75,17 @@ static __always_inline int bh_subject_ask(struct bh_subject *s, struct task_stru
 	return BH_SUBJECT_SOME;
 }
 
+/* Of a compartment that is not enforced. In audit mode nothing trips. */
+static __noinline int bh_subject_state(struct bh_subject *s)
+{
+	if (s->state == BH_STATE_CLOSED)
+		return bh_subject_unsure(s, BH_REASON_UNSURE_ENTRY);
+	if (s->state != BH_STATE_TRIPPED)
+		return BH_SUBJECT_SOME;
+	bpf_send_signal(SIGKILL);
+	return bh_subject_unsure(s, BH_REASON_TRIPPED);
+}
+
 int bh_subject_find(struct bh_subject *s)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -107,7 +118,5 @@ int bh_subject_find(struct bh_subject *s)
 	s->mode = c->mode;
 	s->state = c->state;
 	s->serial = c->serial;
-	if (c->state == BH_STATE_CLOSED)
-		return bh_subject_unsure(s, BH_REASON_UNSURE_ENTRY);
-	return BH_SUBJECT_SOME;
+	return c->state == BH_STATE_ENFORCED ? BH_SUBJECT_SOME : bh_subject_state(s);
 }

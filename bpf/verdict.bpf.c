@@ -45,7 +45,7 @@ static __always_inline int bh_report(const struct bh_subject *s, const struct bh
 
 static __always_inline void bh_count(struct bh_tally *tally, const struct bh_refusal *r)
 {
-	if (r->hook == BH_HOOK_CGROUP_MOVE)
+	if (r->hook == BH_HOOK_CGROUP_MOVE || r->reason == BH_REASON_AUDITED)
 		__sync_fetch_and_add(&tally->noted, 1);
 	else
 		__sync_fetch_and_add(&tally->refused, 1);
@@ -68,10 +68,10 @@ int bh_refuse_errno(const struct bh_subject *s, struct bh_refusal *r, struct bh_
 	if (!s || !r)
 		return BH_EACCES;
 	error = r->error;
-	if (s->mode == BH_MODE_AUDIT) {
+	if (s->mode == BH_MODE_AUDIT)
 		r->bits |= BH_EVENT_AUDIT;
+	if (r->bits & BH_EVENT_AUDIT)
 		error = 0;
-	}
 	index = s->tally;
 	tally = bpf_map_lookup_elem(&bh_tallies, &index);
 	if (!tally)

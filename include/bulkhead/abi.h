@@ -63,6 +63,7 @@ enum bh_state {
 	BH_STATE_ARMED,	 /* enrolment in progress: labels spread, nothing is judged yet */
 	BH_STATE_ENFORCED,
 	BH_STATE_RELEASED, /* detached: labels remain, their tasks are outsiders */
+	BH_STATE_TRIPPED,  /* a tripwire was touched: whoever comes to a hook is killed */
 };
 
 enum bh_mode { BH_MODE_ENFORCE, BH_MODE_AUDIT };
@@ -95,7 +96,12 @@ struct bh_cgroup {
  * itself: what is matched may be filled up with NULs. */
 #define BH_ROW_EXTRA 2
 /* word nclasses:     allow mask (low 16), quiet mask (high 16)
- * word nclasses + 1: audit mask (low 16), tripwire mask (high 16) */
+ * word nclasses + 1: audit mask (low 16), tripwire mask (high 16)
+ * Audited rights are allowed ones; quiet ones and tripwires are not. */
+
+struct bh_masks {
+	__u32 allow, quiet, audit, tripwire;
+};
 
 enum bh_policy_flag {
 	BH_POLICY_PROC_SELF =
@@ -157,13 +163,14 @@ struct bh_tally {
 	__u64 lost;
 	__u64 unsure;
 	__u64 hook[BH_HOOK_COUNT];
-	__u64 noted; /* moves across the edge: told, not refused */
-	__u64 reserved[7];
+	__u64 noted;   /* moves across the edge, what audit rules report: told, not refused */
+	__u64 tripped; /* tripwires touched; written before the entry's state */
+	__u64 reserved[6];
 };
 
 enum bh_event_bit {
 	BH_EVENT_QUIET = 1 << 0,
-	BH_EVENT_AUDIT = 1 << 1, /* not refused: audit mode */
+	BH_EVENT_AUDIT = 1 << 1, /* not refused: audit mode, an audit rule */
 	BH_EVENT_TRIPWIRE = 1 << 2,
 };
 

@@ -89,6 +89,9 @@ enum bh_plane {
 	X(OUTSIDER, "the target is outside the compartment")                       \
 	X(PROC_OTHER, "/proc of another process")                                  \
 	X(MOVED, "a task was moved across the compartment's edge")                 \
+	X(AUDITED, "an audit rule lets it through and reports it")                 \
+	X(TRIPWIRE, "it is a tripwire: the compartment is killed")                 \
+	X(TRIPPED, "a tripwire was touched: the compartment is killed")            \
 	X(UNSURE, "could not be decided (first of the undecided reasons)")         \
 	X(UNSURE_LABEL, "undecided: no label could be read or made for the task")  \
 	X(UNSURE_ENTRY, "undecided: the compartment's entry is missing")           \

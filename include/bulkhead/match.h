@@ -30,15 +30,19 @@ static __always_inline long bh_match_byte(BH_TABLE *table, const struct bh_polic
 	return r;
 }
 
-/* What `state` means: allow and quiet masks. Reading fails closed. */
+/* What `state` means. Reading fails closed. */
 static __always_inline long bh_match_masks(BH_TABLE *table, const struct bh_policy *policy,
-					   __u32 state, __u32 *ret_allow, __u32 *ret_quiet)
+					   __u32 state, struct bh_masks *ret)
 {
-	__u32 word = 0;
-	long r = bh_table_word(table, state + policy->nclasses, &word);
+	__u32 verdict = 0, watch = 0;
+	long r = bh_table_word(table, state + policy->nclasses, &verdict);
 
-	*ret_allow = word & 0xffff;
-	*ret_quiet = word >> 16;
+	if (!r)
+		r = bh_table_word(table, state + policy->nclasses + 1, &watch);
+	ret->allow = r ? 0 : verdict & 0xffff;
+	ret->quiet = verdict >> 16;
+	ret->audit = watch & 0xffff;
+	ret->tripwire = watch >> 16;
 	return r;
 }
 

@@ -36,10 +36,10 @@ static struct automaton compile(const struct rule *rules, size_t n, const struct
 
 static __u32 allowed(const struct automaton *automaton, __u32 sbid, const char *path)
 {
-	__u32 allow = 0xdead, quiet;
+	struct bh_masks masks = {.allow = 0xdead};
 
-	assert_int_equal(automaton_walk(automaton, sbid, path, strlen(path), &allow, &quiet), 0);
-	return allow;
+	assert_int_equal(automaton_walk(automaton, sbid, path, strlen(path), &masks), 0);
+	return masks.allow;
 }
 
 /* Which globs are well formed, and that the offset names the byte at fault. */
@@ -254,7 +254,7 @@ static void test_verdicts(void **state)
 		rule(RULE_ALLOW, A, "/log"),
 	};
 	struct automaton automaton = compile(rules, N_OF(rules), NULL, 0);
-	__u32 allow, quiet;
+	struct bh_masks masks;
 
 	(void)state;
 	assert_int_equal(allowed(&automaton, 0, "/a"), R | W | A);
@@ -263,12 +263,48 @@ static void test_verdicts(void **state)
 	assert_int_equal(allowed(&automaton, 0, "/a/secrets"), R | W | A);
 	assert_int_equal(allowed(&automaton, 0, "/log"), A);
 	assert_int_equal(allowed(&automaton, 0, "/c"), 0);
-	automaton_walk(&automaton, 0, "/b", 2, &allow, &quiet);
-	assert_int_equal(allow, 0);
-	assert_int_equal(quiet, R);
-	automaton_walk(&automaton, 0, "/a/quiet", 8, &allow, &quiet);
-	assert_int_equal(allow, R | W | A);
-	assert_int_equal(quiet, 0);
+	automaton_walk(&automaton, 0, "/b", 2, &masks);
+	assert_int_equal(masks.allow, 0);
+	assert_int_equal(masks.quiet, R);
+	automaton_walk(&automaton, 0, "/a/quiet", 8, &masks);
+	assert_int_equal(masks.allow, R | W | A);
+	assert_int_equal(masks.quiet, 0);
+	automaton_done(&automaton);
+}
+
+/* Audit reports what is allowed and allows nothing; a tripwire wins over all, deny over audit. */
+static void test_watch(void **state)
+{
+	static const struct rule rules[] = {
+		{.effect = RULE_ALLOW, .perms = R | W, .glob = (char *)"/a/**"},
+		{.effect = RULE_AUDIT, .perms = R | W, .glob = (char *)"/*/log"},
+		{.effect = RULE_DENY, .perms = W, .glob = (char *)"/a/l*"},
+		{.effect = RULE_TRIPWIRE, .perms = R, .glob = (char *)"/*/bait/**"},
+		{.effect = RULE_QUIET, .perms = R, .glob = (char *)"/b/**"},
+	};
+	static const struct {
+		const char *path;
+		struct bh_masks masks;
+	} cases[] = {
+		{"/a/x", {.allow = R | W | A}},
+		{"/a/log", {.allow = R, .audit = R}},
+		{"/b/log", {.quiet = R}},
+		{"/a/bait", {.allow = W | A, .tripwire = R}},
+		{"/a/bait/x", {.allow = W | A, .tripwire = R}},
+		{"/b/bait/x", {.tripwire = R}},
+		{"/c/bait", {.tripwire = R}},
+	};
+	struct automaton automaton = compile(rules, N_OF(rules), NULL, 0);
+	struct bh_masks masks;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(cases); i++) {
+		automaton_walk(&automaton, 0, cases[i].path, strlen(cases[i].path), &masks);
+		if (memcmp(&masks, &cases[i].masks, sizeof(masks)) != 0)
+			fail_msg("%s: allow %x quiet %x audit %x tripwire %x", cases[i].path,
+				 masks.allow, masks.quiet, masks.audit, masks.tripwire);
+	}
 	automaton_done(&automaton);
 }
 
@@ -334,7 +370,7 @@ static void test_mounts(void **state)
 		{7, "/vmlinuz", R},
 	};
 	struct automaton automaton = compile(rules, N_OF(rules), mounts, N_OF(mounts));
-	__u32 allow, quiet;
+	struct bh_masks masks;
 	size_t i;
 
 	(void)state;
@@ -344,7 +380,7 @@ static void test_mounts(void **state)
 			fail_msg("superblock %u: %s: %x", cases[i].sbid, cases[i].path,
 				 allowed(&automaton, cases[i].sbid, cases[i].path));
 	}
-	assert_int_equal(automaton_walk(&automaton, 99, "/", 1, &allow, &quiet), -ENOENT);
+	assert_int_equal(automaton_walk(&automaton, 99, "/", 1, &masks), -ENOENT);
 	automaton_done(&automaton);
 }
 
@@ -587,14 +623,14 @@ static void test_bad_rule(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_glob_check), cmocka_unit_test(test_meaning),
-		cmocka_unit_test(test_verdicts),   cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_mounts),	   cmocka_unit_test(test_one_name_denied),
-		cmocka_unit_test(test_self),	   cmocka_unit_test(test_long),
-		cmocka_unit_test(test_minimal),	   cmocka_unit_test(test_pages),
-		cmocka_unit_test(test_bound),	   cmocka_unit_test(test_bound_even),
-		cmocka_unit_test(test_bound_sets), cmocka_unit_test(test_bound_nodes),
-		cmocka_unit_test(test_bad_rule),
+		cmocka_unit_test(test_glob_check),  cmocka_unit_test(test_meaning),
+		cmocka_unit_test(test_verdicts),    cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_mounts),	    cmocka_unit_test(test_one_name_denied),
+		cmocka_unit_test(test_self),	    cmocka_unit_test(test_watch),
+		cmocka_unit_test(test_long),	    cmocka_unit_test(test_minimal),
+		cmocka_unit_test(test_pages),	    cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_bound_even),  cmocka_unit_test(test_bound_sets),
+		cmocka_unit_test(test_bound_nodes), cmocka_unit_test(test_bad_rule),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

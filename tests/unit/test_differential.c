@@ -371,7 +371,7 @@ static void draw_world(struct world *world)
 		draw_glob(world->globs[i]);
 		/* Often alike, so that tails are shared. */
 		world->rules[i] = (struct rule){
-			.effect = (enum rule_effect)draw(3),
+			.effect = (enum rule_effect)draw(RULE_EFFECTS),
 			.perms = 1 + draw(draw(2) ? 3 : BH_PERM_ALL),
 			.glob = world->globs[i],
 		};
@@ -408,7 +408,7 @@ static __u32 place_on_mount(const struct world *world, struct text *path)
 /* --- what is expected --- */
 
 struct verdict {
-	__u32 allow, deny, quiet;
+	__u32 says[RULE_EFFECTS];
 };
 
 /* What the rules say of one name, by glob_match alone. */
@@ -421,9 +421,7 @@ static void judge_name(const struct world *world, const char *path, struct verdi
 		if (!glob_match(world->rules[i].glob, path, strlen(path)))
 			continue;
 		perms = world->rules[i].perms | (world->rules[i].perms & W ? A : 0);
-		verdict->allow |= world->rules[i].effect == RULE_ALLOW ? perms : 0;
-		verdict->deny |= world->rules[i].effect == RULE_DENY ? perms : 0;
-		verdict->quiet |= world->rules[i].effect == RULE_QUIET ? perms : 0;
+		verdict->says[world->rules[i].effect] |= perms;
 	}
 }
 
@@ -454,13 +452,28 @@ struct count {
 	unsigned int cases, differ, spoken; /* of: some rule names the file */
 };
 
-static void tell(const struct world *world, __u32 sbid, const char *path, __u32 allow,
-		 const struct verdict *verdict)
+/* Tripwire, then deny, then allow; audit is of what is allowed, quiet of what is not. */
+static struct bh_masks settle(const struct verdict *verdict)
+{
+	__u32 no = verdict->says[RULE_TRIPWIRE] | verdict->says[RULE_DENY];
+	__u32 yes = verdict->says[RULE_ALLOW] & ~no;
+
+	return (struct bh_masks){
+		.allow = yes,
+		.quiet = verdict->says[RULE_QUIET] & ~yes & ~verdict->says[RULE_TRIPWIRE],
+		.audit = verdict->says[RULE_AUDIT] & yes,
+		.tripwire = verdict->says[RULE_TRIPWIRE],
+	};
+}
+
+static void tell(const struct world *world, __u32 sbid, const char *path,
+		 const struct bh_masks *masks, const struct bh_masks *wanted)
 {
 	size_t i;
 
-	print_message("superblock %u, \"%s\": allow %x, expected %x\n", sbid, path, allow,
-		      verdict->allow);
+	print_message("superblock %u, \"%s\": %x %x %x %x, expected %x %x %x %x\n", sbid, path,
+		      masks->allow, masks->quiet, masks->audit, masks->tripwire, wanted->allow,
+		      wanted->quiet, wanted->audit, wanted->tripwire);
 	for (i = 0; i < world->nrules; i++)
 		print_message("  rule %d %x \"%s\"%s\n", world->rules[i].effect,
 			      world->rules[i].perms, world->globs[i],
@@ -475,23 +488,25 @@ static void compare(const struct world *world, const struct automaton *automaton
 {
 	struct verdict verdict = {0};
 	struct text path;
-	__u32 allow, quiet, sbid;
+	struct bh_masks masks, wanted;
+	__u32 sbid;
 
 	draw_path(world, &path);
 	sbid = place_on_mount(world, &path);
-	if (automaton_walk(automaton, sbid, path.bytes, path.n, &allow, &quiet) < 0)
+	if (automaton_walk(automaton, sbid, path.bytes, path.n, &masks) < 0)
 		fail_msg("no superblock %u", sbid);
 	if (sbid)
 		judge_file(world, sbid, path.bytes, &verdict);
 	else
 		judge_name(world, path.bytes, &verdict);
 	count->cases++;
-	count->spoken += !!(verdict.allow | verdict.deny | verdict.quiet);
-	verdict.allow &= ~verdict.deny;
-	if (allow == verdict.allow && quiet == (verdict.quiet & ~verdict.allow))
+	wanted = settle(&verdict);
+	count->spoken += verdict.says[RULE_ALLOW] || verdict.says[RULE_DENY] ||
+			 verdict.says[RULE_QUIET] || verdict.says[RULE_TRIPWIRE];
+	if (!memcmp(&masks, &wanted, sizeof(masks)))
 		return;
 	if (!count->differ++)
-		tell(world, sbid, path.bytes, allow, &verdict);
+		tell(world, sbid, path.bytes, &masks, &wanted);
 }
 
 /* Of a table within a page: parts rows by verdict, then by where they lead, until nothing changes: as
@@ -516,7 +531,7 @@ static void assert_minimal(const struct automaton *automaton)
 						break;
 				}
 				if (part[i] == part[j] && label == automaton->head.nclasses &&
-				    a[label] == b[label])
+				    !memcmp(a + label, b + label, BH_ROW_EXTRA * sizeof(*a)))
 					break;
 			}
 			next[i] = j < i ? next[j] : (__u32)parts++;

@@ -177,7 +177,7 @@ static void test_bad(void **state)
 		{"name-upper", "2:7: name \"Bad\": write a-z, 0-9 and -"},
 		{"nested", "5:15: nested too deeply"},
 		{"network-open", "4:10: network: host is not in this version: write none"},
-		{"no-effect", "6:5: write one of allow, deny and quiet"},
+		{"no-effect", "6:5: write one of allow, deny, quiet, audit and tripwire"},
 		{"no-mode", "1:1: no mode: write mode: enforce"},
 		{"no-name", "1:1: no name: write name: a-name"},
 		{"no-network", "1:1: no network: write network: none"},
@@ -201,7 +201,7 @@ static void test_bad(void **state)
 		{"test-refused",
 		 "6:22: test failed: read /etc/shadow is refused: no rule allows it"},
 		{"test-right", "6:16: unknown key reed: write one of read, write"},
-		{"two-effects", "6:5: write one of allow, deny and quiet"},
+		{"two-effects", "6:5: write one of allow, deny, quiet, audit and tripwire"},
 		{"type-list", "5:8: files is a list"},
 		{"type-list-item", "6:13: files[0].allow is a list"},
 		{"type-mapping", "5:9: files[0] is a mapping"},
@@ -209,7 +209,8 @@ static void test_bad(void **state)
 		{"type-word", "5:7: proc is a word"},
 		{"unclosed", "not YAML"},
 		{"unknown-key", "5:1: unknown key file: write one of version"},
-		{"unknown-key-inner", "6:21: unknown key no: write one of allow, deny, quiet, on"},
+		{"unknown-key-inner",
+		 "6:21: unknown key no: write one of allow, deny, quiet, audit, tripwire, on"},
 		{"unknown-key-odd", "5:1: unknown key files[0"},
 		{"unknown-right",
 		 "6:20: unknown right \"execute\": write some of read,write,append"},
@@ -405,7 +406,7 @@ static void test_demo(void **state)
 	static const char *const vars[] = {"WORKSPACE=/w/s", "SERVER=/opt/srv", NULL};
 	struct policy *policy = load(in_dir("policies/demo.yaml"), vars);
 	struct automaton automaton;
-	__u32 allow, quiet;
+	struct bh_masks masks;
 	size_t i;
 
 	(void)state;
@@ -414,8 +415,8 @@ static void test_demo(void **state)
 	for (i = 0; i < N_OF(cases); i++) {
 		if (allows(policy, cases[i].perms, cases[i].path) != cases[i].allowed)
 			fail_msg("%s", cases[i].path);
-		automaton_walk(&automaton, 0, cases[i].path, strlen(cases[i].path), &allow, &quiet);
-		if (((cases[i].perms & ~allow) == 0) != cases[i].allowed)
+		automaton_walk(&automaton, 0, cases[i].path, strlen(cases[i].path), &masks);
+		if (((cases[i].perms & ~masks.allow) == 0) != cases[i].allowed)
 			fail_msg("automaton: %s", cases[i].path);
 	}
 	automaton_done(&automaton);

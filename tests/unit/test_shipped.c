@@ -179,7 +179,7 @@ struct row {
 static void ask(const struct policy *policy, const struct row *rows, size_t n)
 {
 	struct automaton automaton;
-	__u32 allow, quiet;
+	struct bh_masks masks;
 	bool allowed;
 	size_t i;
 
@@ -191,8 +191,8 @@ static void ask(const struct policy *policy, const struct row *rows, size_t n)
 		policy_explain(policy, row->path, strlen(row->path), row->perms, &allowed);
 		if (allowed != row->allowed)
 			fail_msg("%s: %x %s", policy->name, row->perms, row->path);
-		automaton_walk(&automaton, 0, row->path, strlen(row->path), &allow, &quiet);
-		if (((row->perms & ~allow) == 0) != row->allowed)
+		automaton_walk(&automaton, 0, row->path, strlen(row->path), &masks);
+		if (((row->perms & ~masks.allow) == 0) != row->allowed)
 			fail_msg("%s: automaton: %x %s", policy->name, row->perms, row->path);
 	}
 	automaton_done(&automaton);

@@ -107,7 +107,12 @@ json_t *perms_record(__u32 perms)
 
 const char *effect_name(enum rule_effect effect)
 {
-	return effect == RULE_DENY ? "deny" : effect == RULE_QUIET ? "quiet" : "allow";
+	static const char *const names[RULE_EFFECTS] = {
+		[RULE_ALLOW] = "allow", [RULE_DENY] = "deny",	      [RULE_QUIET] = "quiet",
+		[RULE_AUDIT] = "audit", [RULE_TRIPWIRE] = "tripwire",
+	};
+
+	return names[effect];
 }
 
 static json_t *rule_record(const struct rule *rule)
@@ -162,20 +167,33 @@ static bool is_denied(const struct bh_event *event, const struct event_context *
 	       event->reason == BH_REASON_NO_RULE;
 }
 
+/* What a rule did, in front of its glob; NULL: the kernel's reason says it all. */
+static const char *deed(const struct bh_event *event, const struct event_context *context)
+{
+	enum rule_effect effect = context->rule ? context->rule->effect : RULE_ALLOW;
+
+	if (is_denied(event, context))
+		return "denied by";
+	if (event->reason == BH_REASON_TRIPWIRE && effect == RULE_TRIPWIRE)
+		return "the compartment is killed by tripwire";
+	return event->reason == BH_REASON_AUDITED && effect == RULE_AUDIT ? "reported by" : NULL;
+}
+
 /* "denied by /etc/shadow (policy.yaml:12)" when a rule says no, the kernel's reason else. */
 static char *why_text(const struct bh_event *event, const struct event_context *context)
 {
+	const char *did = deed(event, context);
 	const struct rule *rule = context->rule;
 	_cleanup_free_ char *glob = NULL, *word = NULL, *file = NULL;
 	char *text = NULL;
 
-	if (!is_denied(event, context))
+	if (!did)
 		return strdup(reason_text(event->reason));
 	glob = escape_bytes(rule->glob, strlen(rule->glob));
 	word = glob ? escape_word(glob) : NULL;
 	file = escape_bytes(rule->place.file ?: "", strlen(rule->place.file ?: ""));
 	if (!word || !file ||
-	    asprintf(&text, "denied by %s (%s:%u)", word, file, rule->place.line) < 0)
+	    asprintf(&text, "%s %s (%s:%u)", did, word, file, rule->place.line) < 0)
 		return NULL;
 	return text;
 }
@@ -196,6 +214,8 @@ static char *message_text(const struct bh_event *event, const char *object, cons
 			       : hook_name(event->hook);
 	if (is_notice(event))
 		r = asprintf(&text, "%s %s: %s", verb, object, why);
+	else if (event->reason == BH_REASON_AUDITED)
+		r = asprintf(&text, "%s %s let through: %s", verb, object, why);
 	else
 		r = asprintf(&text, "%s%s%s %srefused (%s)%s: %s", verb, *object ? " " : "", object,
 			     audit, errno_name(event->error), wire, why);

@@ -32,10 +32,9 @@ static const char *const planes[] = {
 };
 
 static const char *const states[] = {
-	[BH_STATE_CLOSED] = "closed",
-	[BH_STATE_ARMED] = "armed",
-	[BH_STATE_ENFORCED] = "enforced",
-	[BH_STATE_RELEASED] = "released",
+	[BH_STATE_CLOSED] = "closed",	  [BH_STATE_ARMED] = "armed",
+	[BH_STATE_ENFORCED] = "enforced", [BH_STATE_RELEASED] = "released",
+	[BH_STATE_TRIPPED] = "tripped",
 };
 
 static const char *const modes[] = {[BH_MODE_ENFORCE] = "enforce", [BH_MODE_AUDIT] = "audit"};

@@ -274,6 +274,9 @@ static void tell_refusals(struct run *run)
 	log_info("run: %s: %llu refusal%s, %llu of them quiet, %llu undecided",
 		 run->compartment->name, (unsigned long long)tally.refused, plural(tally.refused),
 		 (unsigned long long)tally.quiet, (unsigned long long)tally.unsure);
+	if (tally.tripped)
+		log_error("run: %s: a tripwire was touched, and all of it killed",
+			  run->compartment->name);
 }
 
 /* --- the end --- */

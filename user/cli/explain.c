@@ -92,13 +92,14 @@ static const char *reason_of(const struct findings *f, const struct answer *answ
 /* The fields that the whole question and each of its rights have alike. */
 static json_t *answer_json(const struct findings *f, const struct answer *answer)
 {
-	return json_pack("{s:s, s:b, s:s?, s:s?, s:o, s:o, s:o}", "verdict",
+	return json_pack("{s:s, s:b, s:s?, s:s?, s:o, s:o, s:o, s:o}", "verdict",
 			 answer->allowed ? "allowed" : "refused", "quiet", answer->quiet, "reason",
 			 is_denied(answer) ? "denied"
 			 : answer->reason  ? reason_name(answer->reason)
 					   : NULL,
 			 "reason_text", reason_of(f, answer), "rule", rule_json(answer->rule),
-			 "quiet_rule", rule_json(answer->hush), "name", text_json(answer->name));
+			 "quiet_rule", rule_json(answer->hush), "audit_rule",
+			 rule_json(answer->watch), "name", text_json(answer->name));
 }
 
 static int ask(struct findings *f, __u32 perms, struct answer *ret, struct error *error)

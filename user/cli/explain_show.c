@@ -37,9 +37,11 @@ static bool has_effect(const json_t *rule, const char *effect)
 static void print_verdict(const json_t *row, const json_t *answer)
 {
 	const json_t *rule = json_object_get(row, "rule"),
-		     *hush = json_object_get(row, "quiet_rule");
+		     *hush = json_object_get(row, "quiet_rule"),
+		     *watch = json_object_get(row, "audit_rule");
 	const char *name = text_of(row, "name");
-	bool decides = has_effect(rule, "allow") || has_effect(rule, "deny");
+	bool decides = has_effect(rule, "allow") || has_effect(rule, "deny") ||
+		       has_effect(rule, "tripwire");
 
 	fputs(text_of(row, "verdict"), stdout);
 	if (decides) {
@@ -56,6 +58,10 @@ static void print_verdict(const json_t *row, const json_t *answer)
 	if (json_is_object(hush)) {
 		fputs(", kept quiet by ", stdout);
 		print_rule(hush);
+	}
+	if (json_is_object(watch)) {
+		fputs(", reported by ", stdout);
+		print_rule(watch);
 	}
 	putchar('\n');
 }

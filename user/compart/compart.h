@@ -68,9 +68,15 @@ struct attach_request {
  */
 int compartment_attach(struct kern *kern, const struct attach_request *request,
 		       struct compartment **ret, struct report *report, struct error *error);
-/* Marks RELEASED, removes cgroup entry and links; frees the id when no label is left. All of
- * detach, reload, sweep and settle hold kern_lock themselves. */
+/* Marks RELEASED, removes cgroup entry and links; frees the id when no label is left. What is tripped
+ * is killed first: -ETIMEDOUT when it does not go. All of detach, reload, sweep and settle hold kern_lock themselves. */
 int compartment_detach(struct kern *kern, struct compartment *c, struct error *error);
+/* A tripwire was touched: nothing in it does anything any more, and it is to be killed. */
+bool compartment_is_tripped(struct kern *kern, __u32 id);
+/* Kills everything in the subtree, and who bears the label elsewhere. -ETIMEDOUT when something is
+ * left in the subtree after deadline_ms: 0 only kills. */
+int compartment_kill(struct kern *kern, const struct compartment *c, unsigned int deadline_ms,
+		     struct error *error);
 /* Recompiles policy and view beside the old generation, one write switches. */
 int compartment_reload(struct kern *kern, struct compartment *c, struct error *error);
 /* Frees ids of compartments whose cgroup is gone and whose last label died, undoes attaches whose

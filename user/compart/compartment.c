@@ -11,6 +11,8 @@
 
 /* Somebody else's enrolment: freeze, inventory and canary, each with its own deadline. */
 #define LOCK_MS 10000
+/* Of a tripped compartment, before it is released. */
+#define KILL_MS 10000
 
 int lock_changes(struct kern *kern, struct kern **ret, struct error *error)
 {
@@ -67,6 +69,11 @@ int jit_mark(struct kern *kern, __u32 id, const struct policy *policy, const pid
 			return r;
 	}
 	return 0;
+}
+
+static bool is_in_force(const struct bh_compartment *entry)
+{
+	return entry->state == BH_STATE_ENFORCED || entry->state == BH_STATE_TRIPPED;
 }
 
 /* Tasks that bear the label, wherever they stand; -errno. */
@@ -134,6 +141,9 @@ int compartment_detach(struct kern *kern, struct compartment *c, struct error *e
 	_cleanup_unlock_ struct kern *locked = NULL;
 	int r = lock_changes(kern, &locked, error);
 
+	/* Not even an operator lets out by mistake what is being killed. */
+	if (r == 0 && compartment_is_tripped(kern, c->id))
+		r = compartment_kill(kern, c, KILL_MS, error);
 	return r ? r : compartment_release(kern, c->id, c->cgroup_id, error);
 }
 
@@ -253,7 +263,7 @@ int compartment_reload(struct kern *kern, struct compartment *c, struct error *e
 
 /* --- sweep: what dead agents and dead compartments left --- */
 
-static bool cgroup_is_gone(const struct compartment *c)
+bool cgroup_is_gone(const struct compartment *c)
 {
 	__u64 id;
 
@@ -309,7 +319,7 @@ static int sweep_one(struct kern *kern, __u32 id, const struct bh_compartment *e
 		r = reap(kern, id, entry);
 		if (c)
 			remove_abandoned(c);
-	} else if (entry->state == BH_STATE_ENFORCED) {
+	} else if (is_in_force(entry)) {
 		/* Without a record it is enforced all the same, and nobody knows where. */
 		if (c)
 			r = sweep_enforced(kern, c, error);
@@ -391,7 +401,7 @@ static int settle_id(struct kern *kern, __u32 id, struct error *error)
 	struct bh_compartment entry;
 	int r;
 
-	if (kern_compartment_get(kern, id, &entry) || entry.state != BH_STATE_ENFORCED)
+	if (kern_compartment_get(kern, id, &entry) || !is_in_force(&entry))
 		return 0;
 	r = compartment_load(id, &c, error);
 	if (!r && cgroup_is_gone(c))

@@ -104,6 +104,8 @@ int fd_mount(int fd, unsigned int *ret);
 /* Mount point of cgroup v2, found once; "" when there is none. */
 const char *cgroup_root(void);
 const char *cgroup_own_root(void);
+/* The path leads to nothing, or to another cgroup by now. */
+bool cgroup_is_gone(const struct compartment *c);
 /* Why kern_cgroup_set failed, and what to do: the code of error_set. */
 int cgroup_not_armed(const char *path, int r, struct error *error);
 /* A directory and all below it, parents before children. */

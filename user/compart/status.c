@@ -53,7 +53,7 @@ static const char *state_text(const struct bh_compartment *entry, bool there, bo
 {
 	if (!there)
 		return "gone";
-	if (!stands && entry->state == BH_STATE_ENFORCED)
+	if (!stands && (entry->state == BH_STATE_ENFORCED || entry->state == BH_STATE_TRIPPED))
 		return "ended"; /* enforced on tasks that were moved out in time, if there are any
 				 */
 	return compartment_state_name(entry->state);

@@ -19,6 +19,7 @@ struct entry {
 	struct view view;	    /* of its members */
 	uint64_t record_us;	    /* when last looked for, CLOCK_MONOTONIC */
 	uint64_t renew_us, renew_wait_us;
+	bool tripped;	      /* said already */
 	bool renew;	      /* the kernel met a superblock that its view does not know */
 	__u64 settled_seq;    /* events numbered at the last tick: all have come by now */
 	__u64 lost_before;    /* kernel's count when the account began, less what was made good */
@@ -80,6 +81,7 @@ uint64_t now_us(void); /* CLOCK_MONOTONIC */
 int upkeep_start(struct daemon *d, struct error *error);
 void upkeep_moved(struct daemon *d);			  /* a task crossed an edge: label soon */
 void upkeep_renew(struct daemon *d, struct entry *entry); /* a view is out of date */
+void upkeep_tripped(struct daemon *d, __u32 id);	  /* ends it, if it is tripped */
 
 /* --- server.c: the control socket --- */
 int server_start(struct daemon *d, struct error *error);

@@ -68,6 +68,8 @@ static const struct rule *deciding_rule(const struct compartment *c, const struc
 	if (!c->loaded || !event->perms || !path)
 		return NULL;
 	rule = policy_explain(c->loaded, path, strlen(path), event->perms, &allowed);
+	if (event->reason == BH_REASON_AUDITED)
+		return policy_watching(c->loaded, path, strlen(path), event->perms);
 	/* The text says yes: it is not the text that was enforced, so it names nothing. */
 	return allowed ? NULL : rule;
 }
@@ -147,6 +149,8 @@ static int on_event(const struct bh_event *event, size_t size, void *data)
 	publish_event(d, entry, event);
 	if (event->hook == BH_HOOK_CGROUP_MOVE)
 		upkeep_moved(d);
+	if (event->reason == BH_REASON_TRIPWIRE)
+		upkeep_tripped(d, event->compartment);
 	if (event->reason == BH_REASON_UNSURE_SB && is_of(entry, event))
 		upkeep_renew(d, entry);
 	return r;

@@ -71,6 +71,25 @@ void upkeep_renew(struct daemon *d, struct entry *entry)
 		arm(d->renew_timer, 0);
 }
 
+/* Kills without waiting: what does not go at once is killed again at the next tick. By the kernel's
+ * table: an event can be lost, or be older than the agent. */
+void upkeep_tripped(struct daemon *d, __u32 id)
+{
+	struct entry *entry = &d->entries[id];
+	struct error error = {0};
+	int r;
+
+	if (!entry->record || !compartment_is_tripped(d->kern, id))
+		return;
+	if (!entry->tripped)
+		log_warning("compartment %s: a tripwire was touched: killed", entry->record->name);
+	entry->tripped = true;
+	r = compartment_kill(d->kern, entry->record, 0, &error);
+	if (r < 0 && r != -ETIMEDOUT)
+		log_error("compartment %s: a tripwire was touched, and it cannot be killed: %s",
+			  entry->record->name, error.text);
+}
+
 /* A view is renewed with the text that is in force: a file that was edited is for the operator to
  * reload. By the recorded digest: what this agent read when it started may have been edited before,
  * while none ran. Cannot tell: edited. */
@@ -187,6 +206,8 @@ static int on_tick(sd_event_source *source _unused_, uint64_t usec _unused_, voi
 	if (r < 0)
 		log_warning("compartments that ended are not swept: %s", error.text);
 	registry_refresh(d);
+	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++)
+		upkeep_tripped(d, id);
 	arm(d->tick_timer, TICK_US);
 	return 0;
 }
@@ -200,7 +221,7 @@ int upkeep_start(struct daemon *d, struct error *error)
 	} timers[] = {
 		{&d->settle_timer, on_settle, SETTLE_US},
 		{&d->renew_timer, on_renew, 0},
-		{&d->tick_timer, on_tick, TICK_US},
+		{&d->tick_timer, on_tick, SETTLE_US},
 	};
 
 	for (size_t i = 0; i < sizeof(timers) / sizeof(timers[0]); i++) {

@@ -30,6 +30,20 @@ static int put_entry(struct kern *kern, __u32 id, const struct bh_compartment *e
 		       : 0;
 }
 
+/* A tripwire that was touched since the entry was read: the kernel writes its count before the state,
+ * so whoever wrote over the state finds the count. */
+static int keep_tripped(struct kern *kern, __u32 id, const struct bh_compartment *entry)
+{
+	struct bh_compartment tripped = *entry;
+	struct bh_tally tally;
+	int r = entry->state == BH_STATE_ENFORCED ? kern_tally(kern, entry->tally, &tally) : 1;
+
+	if (r || !tally.tripped)
+		return r < 0 ? r : 0;
+	tripped.state = BH_STATE_TRIPPED;
+	return put_entry(kern, id, &tripped);
+}
+
 int kern_compartment_set(struct kern *kern, __u32 id, const struct bh_compartment *entry)
 {
 	struct bh_compartment old;
@@ -39,7 +53,8 @@ int kern_compartment_set(struct kern *kern, __u32 id, const struct bh_compartmen
 		return r;
 	if (entry->serial != old.serial || entry->tally != old.tally)
 		return -EINVAL;
-	return put_entry(kern, id, entry);
+	r = put_entry(kern, id, entry);
+	return r < 0 ? r : keep_tripped(kern, id, entry);
 }
 
 static int next_serial(struct kern *kern, __u64 *ret)

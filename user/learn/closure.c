@@ -63,10 +63,10 @@ static int gather(const struct proposal *p, struct together *all)
 
 static uint32_t allowed(const struct automaton *automaton, const char *path)
 {
-	__u32 allow = 0, quiet = 0;
+	struct bh_masks masks = {0};
 
-	automaton_walk(automaton, 0, path, strlen(path), &allow, &quiet);
-	return allow;
+	automaton_walk(automaton, 0, path, strlen(path), &masks);
+	return masks.allow;
 }
 
 /* The row that names this use, or a new one. */

@@ -150,10 +150,12 @@ static int check_use(const struct proposal *p, const struct automaton *automaton
 		     struct error *error)
 {
 	const struct use *use = &p->run.uses[i];
-	__u32 allow = 0, quiet = 0;
+	struct bh_masks masks = {0};
 	char rights[128];
+	__u32 allow;
 
-	automaton_walk(automaton, 0, use->path, strlen(use->path), &allow, &quiet);
+	automaton_walk(automaton, 0, use->path, strlen(use->path), &masks);
+	allow = masks.allow;
 	if (use->perms & BH_PERM_INTERP && allow & BH_PERM_EXEC)
 		allow |= BH_PERM_INTERP;
 	if (p->left[i] ? !(use->perms & ~allow) : !!(use->perms & ~allow))

@@ -275,7 +275,7 @@ void automaton_done(struct automaton *automaton)
 }
 
 int automaton_walk(const struct automaton *automaton, __u32 sbid, const char *path, size_t length,
-		   __u32 *ret_allow, __u32 *ret_quiet)
+		   struct bh_masks *ret)
 {
 	__u32 state = automaton->head.start;
 
@@ -290,7 +290,7 @@ int automaton_walk(const struct automaton *automaton, __u32 sbid, const char *pa
 	if (length == 1 && path[0] == '/')
 		length = 0;
 	state = walk(automaton, state, path, length);
-	bh_match_masks(automaton, &automaton->head, state, ret_allow, ret_quiet);
+	bh_match_masks(automaton, &automaton->head, state, ret);
 	return 0;
 }
 

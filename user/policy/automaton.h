@@ -15,7 +15,7 @@
 #include <bulkhead/abi.h>
 #include "base/log.h"
 
-enum rule_effect { RULE_ALLOW, RULE_DENY, RULE_QUIET };
+enum rule_effect { RULE_ALLOW, RULE_DENY, RULE_QUIET, RULE_AUDIT, RULE_TRIPWIRE, RULE_EFFECTS };
 
 /* Where a rule was written: file name, line and column from 1. Strings belong to the policy. */
 struct place {
@@ -23,7 +23,8 @@ struct place {
 	unsigned int line, column;
 };
 
-/* One glob and what it says. Deny wins over allow; quiet refusals are counted, never reported. */
+/* One glob and what it says. Tripwire and deny win over allow; quiet refusals are counted, never
+ * reported; audit reports what is allowed, and allows nothing. */
 struct rule {
 	enum rule_effect effect;
 	__u32 perms; /* BH_PERM_* */
@@ -67,7 +68,7 @@ void automaton_done(struct automaton *automaton);
 /* The kernel's decision, in user space: walks `path` (absolute, on superblock sbid; sbid 0 walks
  * from head.start, that is a path as people write it). 0, or -ENOENT for an unknown superblock. */
 int automaton_walk(const struct automaton *automaton, __u32 sbid, const char *path, size_t length,
-		   __u32 *ret_allow, __u32 *ret_quiet);
+		   struct bh_masks *ret);
 
 /* The matcher's last step: is every right that is asked for allowed? */
 int automaton_allows(__u32 allow, __u32 asked);

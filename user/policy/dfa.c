@@ -34,7 +34,7 @@ static int is_set_of(const struct dfa_sets *sets, __u32 state, const struct node
 	       (!nodes->n || !memcmp(sets->pool + begin, nodes->items, nodes->n * sizeof(__u32)));
 }
 
-static int add_state(struct dfa *dfa, const struct nodes *nodes, __u32 verdict)
+static int add_state(struct dfa *dfa, const struct nodes *nodes, __u64 verdict)
 {
 	struct dfa_sets *sets = &dfa->sets;
 

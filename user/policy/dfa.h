@@ -24,7 +24,7 @@ struct dfa_sets {
 
 /* State 0 is dead: no verdict, no way on. */
 struct dfa {
-	__u32 *verdicts; /* nfa_verdict of each state */
+	__u64 *verdicts; /* nfa_verdict of each state */
 	size_t nstates, states_size;
 	struct dfa_sets sets;
 	struct dfa_edge *edges;

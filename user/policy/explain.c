@@ -7,33 +7,37 @@
 
 /* --- what the text says --- */
 
-/* Rules that speak of an object and some of the rights asked for: the first of each kind. */
+/* Rules that speak of an object and some of the rights asked for: the first of each effect. */
 struct hearing {
-	const struct rule *deny, *covers_all, *covers_some, *quiet;
-	__u32 allowed, denied, quieted;
+	const struct rule *first[RULE_EFFECTS], *covers_all;
+	__u32 says[RULE_EFFECTS]; /* of the rights asked for */
 };
 
 static void hear(struct hearing *hearing, const struct rule *rule, __u32 perms)
 {
 	__u32 says = rule->perms | (rule->perms & BH_PERM_WRITE ? BH_PERM_APPEND : 0);
-	__u32 *const masks[] = {
-		[RULE_ALLOW] = &hearing->allowed,
-		[RULE_DENY] = &hearing->denied,
-		[RULE_QUIET] = &hearing->quieted,
-	};
-	const struct rule **slot = &hearing->covers_some;
 
 	if (!(says & perms))
 		return;
-	*masks[rule->effect] |= says & perms;
-	if (rule->effect == RULE_DENY)
-		slot = &hearing->deny;
-	else if (rule->effect == RULE_QUIET)
-		slot = &hearing->quiet;
-	else if (!hearing->covers_all && !(perms & ~says))
+	hearing->says[rule->effect] |= says & perms;
+	if (!hearing->first[rule->effect])
+		hearing->first[rule->effect] = rule;
+	if (rule->effect == RULE_ALLOW && !hearing->covers_all && !(perms & ~says))
 		hearing->covers_all = rule;
-	if (!*slot)
-		*slot = rule;
+}
+
+static struct bh_masks masks_of(const struct hearing *hearing)
+{
+	const __u32 *says = hearing->says;
+	__u32 allow = says[RULE_ALLOW] & ~says[RULE_DENY] & ~says[RULE_TRIPWIRE];
+
+	return (struct bh_masks){
+		.allow = allow,
+		/* A right that is allowed has no refusal to keep quiet about. */
+		.quiet = says[RULE_QUIET] & ~allow & ~says[RULE_TRIPWIRE],
+		.audit = says[RULE_AUDIT] & allow,
+		.tripwire = says[RULE_TRIPWIRE],
+	};
 }
 
 static const char *name_spoken_of(const struct rule *rule, const char *const *names, size_t n)
@@ -52,19 +56,18 @@ static struct hearing hear_all(const struct policy *policy, const char *const *n
 	for (size_t i = 0; i < policy->nrules; i++)
 		if (name_spoken_of(&policy->rules[i], names, n))
 			hear(&hearing, &policy->rules[i], perms);
-	/* A right that is allowed has no refusal to keep quiet about. */
-	hearing.allowed &= ~hearing.denied;
-	hearing.quieted &= ~hearing.allowed;
 	return hearing;
 }
 
 static const struct rule *deciding(const struct hearing *hearing, bool allowed)
 {
-	if (hearing->deny)
-		return hearing->deny;
+	if (hearing->first[RULE_TRIPWIRE])
+		return hearing->first[RULE_TRIPWIRE];
+	if (hearing->first[RULE_DENY])
+		return hearing->first[RULE_DENY];
 	if (allowed)
-		return hearing->covers_all ? hearing->covers_all : hearing->covers_some;
-	return hearing->quiet;
+		return hearing->covers_all ? hearing->covers_all : hearing->first[RULE_ALLOW];
+	return hearing->first[RULE_QUIET];
 }
 
 const struct rule *policy_explain(const struct policy *policy, const char *path, size_t length,
@@ -75,8 +78,21 @@ const struct rule *policy_explain(const struct policy *policy, const char *path,
 	for (size_t i = 0; i < policy->nrules; i++)
 		if (glob_match(policy->rules[i].glob, path, length))
 			hear(&hearing, &policy->rules[i], perms);
-	*ret_allowed = perms && !hearing.deny && !(perms & ~hearing.allowed);
+	*ret_allowed = automaton_allows(masks_of(&hearing).allow, perms);
 	return deciding(&hearing, *ret_allowed);
+}
+
+const struct rule *policy_watching(const struct policy *policy, const char *path, size_t length,
+				   __u32 perms)
+{
+	for (size_t i = 0; i < policy->nrules; i++) {
+		const struct rule *rule = &policy->rules[i];
+
+		if (rule->effect == RULE_AUDIT && rule->perms & perms &&
+		    glob_match(rule->glob, path, length))
+			return rule;
+	}
+	return NULL;
 }
 
 /* --- what no rule can change --- */
@@ -141,18 +157,42 @@ static void apply_class(const struct policy *policy, const struct question *ques
 
 /* --- both --- */
 
-static int compare(const struct hearing *hearing, __u32 allow, __u32 quiet,
+static int compare(const struct hearing *hearing, const struct bh_masks *masks,
 		   const struct question *question, struct error *error)
 {
+	const struct bh_masks heard = masks_of(hearing);
 	char text[128], table[128];
 
-	if (allow == hearing->allowed && quiet == hearing->quieted)
+	if (!memcmp(&heard, masks, sizeof(heard)))
 		return 0;
 	return error_set(error, EBADE,
 			 "internal error, please report it: of %s the rules allow \"%s\" and the "
-			 "compiled policy allows \"%s\" (kept quiet: %#x and %#x)",
-			 question->names[0], perms_to_text(hearing->allowed, text, sizeof(text)),
-			 perms_to_text(allow, table, sizeof(table)), hearing->quieted, quiet);
+			 "compiled policy allows \"%s\" (quiet: %#x and %#x, audit: %#x and %#x, "
+			 "tripwire: %#x and %#x)",
+			 question->names[0], perms_to_text(heard.allow, text, sizeof(text)),
+			 perms_to_text(masks->allow, table, sizeof(table)), heard.quiet,
+			 masks->quiet, heard.audit, masks->audit, heard.tripwire, masks->tripwire);
+}
+
+/* What the automaton says of the rights that are asked for. */
+static int walk(const struct automaton *automaton, const struct question *question,
+		struct bh_masks *ret)
+{
+	const char *place = question->sbid ? question->place : question->names[0];
+	int r = automaton_walk(automaton, question->sbid, place, strlen(place), ret);
+
+	ret->allow &= question->perms;
+	ret->quiet &= question->perms;
+	ret->audit &= question->perms;
+	ret->tripwire &= question->perms;
+	return r;
+}
+
+/* Of what is refused: quietly, by which reason. */
+static void say_no(const struct bh_masks *masks, __u32 missing, struct answer *answer)
+{
+	answer->quiet = !masks->tripwire && !(missing & ~masks->quiet);
+	answer->reason = masks->tripwire ? BH_REASON_TRIPWIRE : BH_REASON_NO_RULE;
 }
 
 int policy_answer(const struct policy *policy, const struct automaton *automaton,
@@ -160,30 +200,29 @@ int policy_answer(const struct policy *policy, const struct automaton *automaton
 {
 	const struct hearing hearing =
 		hear_all(policy, question->names, question->nnames, question->perms);
-	const char *place = question->sbid ? question->place : question->names[0];
-	__u32 allow = 0, quiet = 0, missing;
+	struct bh_masks masks = {0};
 	struct answer answer = {0};
-	int r = automaton_walk(automaton, question->sbid, place, strlen(place), &allow, &quiet);
+	__u32 allow;
+	int r = walk(automaton, question, &masks);
 
 	if (r < 0) {
 		*ret = (struct answer){.reason = BH_REASON_UNSURE_SB};
 		return 0;
 	}
-	allow &= question->perms;
-	quiet &= question->perms;
-	r = compare(&hearing, allow, quiet, question, error);
+	r = compare(&hearing, &masks, question, error);
 	if (r < 0)
 		return r;
-	answer.rule = deciding(&hearing, automaton_allows(allow, question->perms));
-	answer.hush = hearing.quiet;
-	apply_class(policy, question, allow, &answer);
-	missing = question->perms & ~(allow & ~answer.taken);
-	answer.allowed = !answer.reason && automaton_allows(allow & ~answer.taken, question->perms);
-	answer.quiet = !answer.allowed && !answer.reason && !(missing & ~quiet);
+	answer.rule = deciding(&hearing, automaton_allows(masks.allow, question->perms));
+	answer.hush = hearing.first[RULE_QUIET];
+	apply_class(policy, question, masks.allow, &answer);
+	allow = masks.allow & ~answer.taken;
+	answer.allowed = !answer.reason && automaton_allows(allow, question->perms);
+	if (!answer.allowed && !answer.reason)
+		say_no(&masks, question->perms & ~allow, &answer);
 	if (!answer.quiet)
 		answer.hush = NULL;
-	if (!answer.allowed && !answer.reason)
-		answer.reason = BH_REASON_NO_RULE;
+	if (answer.allowed && masks.audit)
+		answer.watch = hearing.first[RULE_AUDIT];
 	if (answer.rule)
 		answer.name = name_spoken_of(answer.rule, question->names, question->nnames);
 	*ret = answer;

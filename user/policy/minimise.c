@@ -98,7 +98,8 @@ static void split(struct partition *p, __u32 block)
 }
 
 struct keyed {
-	__u32 key, element;
+	__u64 key;
+	__u32 element;
 };
 
 static int compare_keyed(const void *a, const void *b)

@@ -164,9 +164,7 @@ static int add_branch(const struct glob_branch *branch, void *context)
 	if (addition->nfa->nnodes > BH_MAX_NFA_NODES)
 		return -E2BIG;
 	end = &addition->nfa->nodes[node];
-	end->allow |= rule->effect == RULE_ALLOW ? perms : 0;
-	end->deny |= rule->effect == RULE_DENY ? perms : 0;
-	end->quiet |= rule->effect == RULE_QUIET ? perms : 0;
+	end->says[rule->effect] |= perms;
 	return 0;
 }
 
@@ -368,35 +366,27 @@ int nfa_add_mount(struct nfa *nfa, const struct mount_view *mount, __u32 *root, 
 	return 0;
 }
 
-struct masks {
-	__u32 allow, deny, quiet;
-};
-
-static void add_masks(const struct nfa *nfa, const struct nodes *nodes, struct masks *masks)
+static void hear(const struct nfa *nfa, const struct nodes *nodes, __u32 says[RULE_EFFECTS])
 {
-	size_t i;
+	size_t i, effect;
 
-	for (i = 0; i < nodes->n; i++) {
-		const struct nfa_node *node = &nfa->nodes[nodes->items[i]];
-
-		masks->allow |= node->allow;
-		masks->deny |= node->deny;
-		masks->quiet |= node->quiet;
-	}
+	for (i = 0; i < nodes->n; i++)
+		for (effect = 0; effect < RULE_EFFECTS; effect++)
+			says[effect] |= nfa->nodes[nodes->items[i]].says[effect];
 }
 
-__u32 nfa_verdict(const struct nfa *nfa, const struct nodes *nodes)
+__u64 nfa_verdict(const struct nfa *nfa, const struct nodes *nodes)
 {
-	struct masks masks = {0};
-	__u32 bind, allow;
+	__u32 says[RULE_EFFECTS] = {0}, bind, allow;
 	size_t i;
 
-	add_masks(nfa, nodes, &masks);
+	hear(nfa, nodes, says);
 	for (i = 0; i < nodes->n; i++) {
 		for (bind = nfa->nodes[nodes->items[i]].bind; bind; bind = nfa->binds[bind].next)
-			add_masks(nfa, &nfa->binds[bind].at_point, &masks);
+			hear(nfa, &nfa->binds[bind].at_point, says);
 	}
-	allow = masks.allow & ~masks.deny;
-	/* A right that is allowed has no refusal to keep quiet about. */
-	return allow | (masks.quiet & ~allow) << 16;
+	allow = says[RULE_ALLOW] & ~says[RULE_DENY] & ~says[RULE_TRIPWIRE];
+	/* A right that is allowed has no refusal to keep quiet about, and a tripwire is not quiet. */
+	return allow | (says[RULE_QUIET] & ~allow & ~says[RULE_TRIPWIRE]) << 16 |
+	       (__u64)(says[RULE_AUDIT] & allow) << 32 | (__u64)says[RULE_TRIPWIRE] << 48;
 }

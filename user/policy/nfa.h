@@ -47,7 +47,7 @@ struct nfa_node {
 	__u32 stamp; /* of the last set it was added to */
 	__u32 rule;  /* the only one it stands for, from 1; 0: several or none */
 	__u16 symbol;
-	__u16 allow, deny, quiet;
+	__u16 says[RULE_EFFECTS]; /* rights, by effect */
 };
 
 struct nfa {
@@ -87,7 +87,7 @@ int nfa_share(struct nfa *nfa);
 int nfa_start(struct nfa *nfa, struct nodes *to);
 /* Empties `to` and fills it with what `from` reaches by `byte`, sorted. */
 int nfa_step(struct nfa *nfa, const struct nodes *from, __u8 byte, struct nodes *to);
-/* The word of a state: allowed rights low, quietly refused ones high. */
-__u32 nfa_verdict(const struct nfa *nfa, const struct nodes *nodes);
+/* A state's words, the first one low: struct bh_policy's. 0: it says nothing. */
+__u64 nfa_verdict(const struct nfa *nfa, const struct nodes *nodes);
 
 #endif

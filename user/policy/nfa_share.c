@@ -7,6 +7,7 @@
 #include "nfa.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include "grow.h"
 #include "hash.h"
 
@@ -42,10 +43,12 @@ static int settle_children(struct sharing *sharing, __u32 node, struct nodes *ch
 
 static __u64 hash_node(const struct nfa *nfa, const struct nfa_node *node)
 {
-	__u64 hash =
-		hash_mix(node->symbol, (__u64)node->allow << 32 | node->deny << 16 | node->quiet);
+	__u64 hash = node->symbol;
 	__u32 edge;
+	size_t i;
 
+	for (i = 0; i < RULE_EFFECTS; i++)
+		hash = hash_mix(hash, node->says[i]);
 	for (edge = node->edge; edge; edge = nfa->edges[edge].next)
 		hash = hash_mix(hash, nfa->edges[edge].child);
 	return hash;
@@ -55,8 +58,7 @@ static bool is_same(const struct nfa *nfa, const struct nfa_node *a, const struc
 {
 	__u32 x = a->edge, y = b->edge;
 
-	if (a->symbol != b->symbol || a->allow != b->allow || a->deny != b->deny ||
-	    a->quiet != b->quiet)
+	if (a->symbol != b->symbol || memcmp(a->says, b->says, sizeof(a->says)) != 0)
 		return false;
 	for (; x && y && nfa->edges[x].child == nfa->edges[y].child; x = nfa->edges[x].next)
 		y = nfa->edges[y].next;

@@ -54,13 +54,17 @@ void policy_free(struct policy *policy);
 char *policy_digest_text(const struct policy *policy, char buffer[POLICY_DIGEST_SIZE]);
 
 /*
- * The rule that decides `perms` on `path` (as people write it): the first deny that matches, else
- * the first allow that covers all, else (several together) the first that covers some; of a refusal
+ * The rule that decides `perms` on `path` (as people write it): the first tripwire that matches,
+ * else the first deny, else the first allow that covers all, else (several together) the first that covers some; of a refusal
  * that no deny made, the first quiet rule. NULL when no rule says anything. *ret_allowed is the
  * verdict, the automaton's own.
  */
 const struct rule *policy_explain(const struct policy *policy, const char *path, size_t length,
 				  __u32 perms, bool *ret_allowed);
+
+/* The first audit rule that would report some of `perms` where they are allowed; NULL. */
+const struct rule *policy_watching(const struct policy *policy, const char *path, size_t length,
+				   __u32 perms);
 
 /* Each link that is followed, as it is met. */
 typedef void (*policy_link_fn)(const char *link, const char *target, void *data);

@@ -121,6 +121,8 @@ static void write_file_rule(const struct text_rule *rule, FILE *to)
 		{"allow", rule->allow, rule->allow_count},
 		{"deny", rule->deny, rule->deny_count},
 		{"quiet", rule->quiet, rule->quiet_count},
+		{"audit", rule->audit, rule->audit_count},
+		{"tripwire", rule->tripwire, rule->tripwire_count},
 	};
 
 	for (size_t i = 0; i < sizeof(effects) / sizeof(*effects); i++) {

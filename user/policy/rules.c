@@ -195,6 +195,8 @@ static int take_file_rule(struct loader *loader, const struct unit *unit, unsign
 		[RULE_ALLOW] = {"allow", rule->allow, rule->allow_count},
 		[RULE_DENY] = {"deny", rule->deny, rule->deny_count},
 		[RULE_QUIET] = {"quiet", rule->quiet, rule->quiet_count},
+		[RULE_AUDIT] = {"audit", rule->audit, rule->audit_count},
+		[RULE_TRIPWIRE] = {"tripwire", rule->tripwire, rule->tripwire_count},
 	};
 	char rights_path[64], path[64];
 	struct clause clause = {.globs = rule->on, .count = rule->on_count, .path = path};
@@ -209,7 +211,8 @@ static int take_file_rule(struct loader *loader, const struct unit *unit, unsign
 	}
 	if (given != 1)
 		return refuse_rule(loader, unit, "files", i,
-				   "write one of allow, deny and quiet: one rule, one effect");
+				   "write one of allow, deny, quiet, audit and tripwire: one rule, "
+				   "one effect");
 	if (!rule->on)
 		return refuse_rule(loader, unit, "files", i,
 				   "no files: write on: [...], the globs it is about");

@@ -111,8 +111,12 @@ static void fill(const struct table *table, __u32 *words)
 	const struct dfa *dfa = table->dfa;
 	size_t i, block;
 
-	for (i = 0; i < dfa->nstates; i++)
-		words[table->state[table->block[i]] + dfa->nclasses] = dfa->verdicts[i];
+	for (i = 0; i < dfa->nstates; i++) {
+		size_t at = table->state[table->block[i]] + dfa->nclasses;
+
+		words[at] = (__u32)dfa->verdicts[i];
+		words[at + 1] = (__u32)(dfa->verdicts[i] >> 32);
+	}
 	for (block = 0; block < table->nblocks; block++) {
 		words[table->state[block] + dfa->classes['\0']] = table->state[block];
 		for (i = table->edges[block]; i < dfa->nedges; i = next_edge(dfa, i))

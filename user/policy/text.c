@@ -23,6 +23,8 @@ static const cyaml_schema_field_t rule_fields[] = {
 	WORDS("allow", struct text_rule, allow),
 	WORDS("deny", struct text_rule, deny),
 	WORDS("quiet", struct text_rule, quiet),
+	WORDS("audit", struct text_rule, audit),
+	WORDS("tripwire", struct text_rule, tripwire),
 	WORDS("on", struct text_rule, on),
 	CYAML_FIELD_END,
 };

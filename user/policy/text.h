@@ -11,8 +11,8 @@
 #define TEXT_RIGHTS 13 /* rights in BH_PERMS */
 
 struct text_rule {
-	char **allow, **deny, **quiet, **on;
-	unsigned int allow_count, deny_count, quiet_count, on_count;
+	char **allow, **deny, **quiet, **audit, **tripwire, **on;
+	unsigned int allow_count, deny_count, quiet_count, audit_count, tripwire_count, on_count;
 };
 
 struct text_exec {

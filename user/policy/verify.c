@@ -26,6 +26,16 @@ static void review_done(struct review *review)
 	free(review->branches);
 }
 
+static bool says_no(const struct rule *rule)
+{
+	return rule->effect == RULE_DENY || rule->effect == RULE_TRIPWIRE;
+}
+
+static bool says_yes(const struct rule *rule)
+{
+	return rule->effect == RULE_ALLOW || rule->effect == RULE_AUDIT;
+}
+
 static bool is_plain(char byte)
 {
 	return byte && !strchr("*?[{\\", byte);
@@ -44,12 +54,17 @@ static bool heads_meet(const char *a, const char *b)
 /* Says which rule stands in the way of rule j. */
 static int refuse_idle(const struct review *review, size_t j, size_t i)
 {
+	static const char *const stands_by[RULE_EFFECTS] = {
+		[RULE_DENY] = "denies",
+		[RULE_TRIPWIRE] = "makes a tripwire of",
+	};
 	const struct rule *rule = &review->rules[i];
+	bool repeats = rule->effect == review->rules[j].effect;
 
 	return error_at(review->loader->error, &review->rules[j].place,
 			"%.200s says nothing: line %u %s %.200s, and that stands: remove one",
 			review->written[j], rule->place.line,
-			rule->effect == RULE_DENY ? "denies" : "already says so of",
+			repeats ? "already says so of" : stands_by[rule->effect],
 			review->written[i]);
 }
 
@@ -83,12 +98,12 @@ static bool is_covered(struct review *review, __u32 i, size_t j)
 	       glob_covers(review->written[i], review->written[j]);
 }
 
-/* A deny, before or behind, that leaves nothing of an allow. */
+/* A deny or a tripwire, before or behind, that leaves nothing of an allow or an audit. */
 static int check_denied(struct review *review, size_t j)
 {
 	size_t k;
 
-	for (k = 0; review->rules[j].effect == RULE_ALLOW && k < review->denies.n; k++) {
+	for (k = 0; says_yes(&review->rules[j]) && k < review->denies.n; k++) {
 		if (is_covered(review, review->denies.items[k], j))
 			return refuse_idle(review, j, review->denies.items[k]);
 	}
@@ -105,8 +120,7 @@ static int review_init(struct review *review, size_t first, size_t n)
 		return -ENOMEM;
 	for (i = first; i < n; i++) {
 		review->branches[i] = glob_branches(review->written[i]);
-		if (review->rules[i].effect == RULE_DENY &&
-		    nodes_push(&review->denies, (__u32)i) < 0)
+		if (says_no(&review->rules[i]) && nodes_push(&review->denies, (__u32)i) < 0)
 			return -ENOMEM;
 	}
 	return 0;
