@@ -10,6 +10,7 @@ import cases_pid  # noqa: F401
 import cases_gone  # noqa: F401
 import cases_refuse  # noqa: F401
 import cases_stream  # noqa: F401
+import cases_trip  # noqa: F401
 import cases_shipped  # noqa: F401
 import cases_learn  # noqa: F401
 import cases_boot  # noqa: F401

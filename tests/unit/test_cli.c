@@ -331,10 +331,10 @@ static void test_explain_json(void **state _unused_)
 {
 	static const char *const words[] =
 		EXPLAIN("--path", "/n/secret/x", "--op", "write", "--json", NULL);
-	static const char *const keys[] = {"policy",  "path",	    "resolved", "rights",
-					   "verdict", "quiet",	    "reason",	"reason_text",
-					   "rule",    "quiet_rule", "name",	"each",
-					   "links",   "place",	    "notes"};
+	static const char *const keys[] = {"policy",  "path",	    "resolved",	  "rights",
+					   "verdict", "quiet",	    "reason",	  "reason_text",
+					   "rule",    "quiet_rule", "audit_rule", "name",
+					   "each",    "links",	    "place",	  "notes"};
 	static char out[1 << 14];
 	struct error error = {0};
 	_cleanup_json_ json_t *answer = NULL;

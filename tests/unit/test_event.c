@@ -40,13 +40,15 @@ struct sample {
 	const char *line;
 };
 
-static char deny_glob[] = "/srv/ws/.git/hooks/**";
-static const struct rule deny = {
-	.effect = RULE_DENY,
-	.perms = BH_PERM_WRITE,
-	.glob = deny_glob,
-	.place = {.file = "/etc/demo.yaml", .line = 12, .column = 3},
-};
+#define RULE(effect_, perms_, glob_, line_)                                        \
+	{                                                                          \
+		.effect = (effect_), .perms = (perms_), .glob = (char *)glob_,     \
+		.place = {.file = "/etc/demo.yaml", .line = (line_), .column = 3}, \
+	}
+
+static const struct rule deny = RULE(RULE_DENY, BH_PERM_WRITE, "/srv/ws/.git/hooks/**", 12);
+static const struct rule bait = RULE(RULE_TRIPWIRE, BH_PERM_READ, "/srv/ws/bait", 14);
+static const struct rule audited = RULE(RULE_AUDIT, BH_PERM_READ, "/srv/ws/*", 15);
 
 static void fill(union buffer *b, const struct sample *s)
 {
@@ -122,6 +124,29 @@ static const struct sample samples[] = {
 		.rule = &deny,
 		.line = "12:03:04 demo node[812]: write /srv/ws/.git/hooks/x refused (EACCES): "
 			"denied by /srv/ws/.git/hooks/** (/etc/demo.yaml:12) [path_mknod #12]",
+	},
+	{
+		.hook = BH_HOOK_FILE_OPEN,
+		.reason = BH_REASON_TRIPWIRE,
+		.bits = BH_EVENT_TRIPWIRE,
+		.perms = BH_PERM_READ,
+		PATH_OBJECT("/ws/bait"),
+		.path = "/srv/ws/bait",
+		.rule = &bait,
+		.line = "12:03:04 demo node[812]: read /srv/ws/bait refused (EACCES), tripwire: "
+			"the compartment is killed by /srv/ws/bait (/etc/demo.yaml:14) "
+			"[file_open #12]",
+	},
+	{
+		.hook = BH_HOOK_FILE_OPEN,
+		.reason = BH_REASON_AUDITED,
+		.bits = BH_EVENT_AUDIT,
+		.perms = BH_PERM_READ,
+		PATH_OBJECT("/ws/x"),
+		.path = "/srv/ws/x",
+		.rule = &audited,
+		.line = "12:03:04 demo node[812]: read /srv/ws/x let through: reported by "
+			"/srv/ws/* (/etc/demo.yaml:15) [file_open #12]",
 	},
 	{
 		.hook = BH_HOOK_CONNECT4,

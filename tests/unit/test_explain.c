@@ -57,34 +57,46 @@ static struct answer ask(const struct policy *policy, const struct automaton *au
 static void test_answer(void **state)
 {
 	struct rule rules[] = {
-		rule(RULE_ALLOW, R, "/n/**", 1),    rule(RULE_ALLOW, W | A, "/n/a", 2),
-		rule(RULE_DENY, W | A, "/n/b*", 3), rule(RULE_QUIET, W | A, "/n/q*", 4),
-		rule(RULE_QUIET, W | A, "/n/b", 5), rule(RULE_ALLOW, R | W, "/sys/fs/cgroup/**", 6),
-		rule(RULE_ALLOW, R, "/proc/**", 7), rule(RULE_ALLOW, R, "/sys/fs/bpf/**", 8),
+		rule(RULE_ALLOW, R, "/n/**", 1),
+		rule(RULE_ALLOW, W | A, "/n/a", 2),
+		rule(RULE_DENY, W | A, "/n/b*", 3),
+		rule(RULE_QUIET, W | A, "/n/q*", 4),
+		rule(RULE_QUIET, W | A, "/n/b", 5),
+		rule(RULE_ALLOW, R | W, "/sys/fs/cgroup/**", 6),
+		rule(RULE_ALLOW, R, "/proc/**", 7),
+		rule(RULE_ALLOW, R, "/sys/fs/bpf/**", 8),
+		rule(RULE_AUDIT, R | W, "/n/w*", 9),
+		rule(RULE_TRIPWIRE, R, "/n/*/bait", 10),
+		rule(RULE_QUIET, R | W, "/n/q/**", 11),
 	};
 	static const struct {
 		const char *path;
 		__u32 perms;
 		bool allowed, quiet;
-		unsigned int rule, hush;
+		unsigned int rule, hush, watch;
 		enum bh_reason reason;
 	} cases[] = {
-		{"/n/x", R, true, false, 1, 0, BH_REASON_NONE},
-		{"/n/a", R | W, true, false, 1, 0, BH_REASON_NONE},
-		{"/n/a", A, true, false, 2, 0, BH_REASON_NONE},
-		{"/n/bc", W, false, false, 3, 0, BH_REASON_NO_RULE},
-		{"/n/b", W, false, true, 3, 5, BH_REASON_NO_RULE},
-		{"/n/q", W, false, true, 4, 4, BH_REASON_NO_RULE},
-		{"/n/q", R | W, false, true, 4, 4, BH_REASON_NO_RULE},
+		{"/n/x", R, true, false, 1, 0, 0, BH_REASON_NONE},
+		{"/n/a", R | W, true, false, 1, 0, 0, BH_REASON_NONE},
+		{"/n/a", A, true, false, 2, 0, 0, BH_REASON_NONE},
+		{"/n/bc", W, false, false, 3, 0, 0, BH_REASON_NO_RULE},
+		{"/n/b", W, false, true, 3, 5, 0, BH_REASON_NO_RULE},
+		{"/n/q", W, false, true, 4, 4, 0, BH_REASON_NO_RULE},
+		{"/n/q", R | W, false, true, 4, 4, 0, BH_REASON_NO_RULE},
 		/* Of one right nothing is said, so it is no quiet refusal. */
-		{"/n/q", W | BH_PERM_DELETE, false, false, 4, 0, BH_REASON_NO_RULE},
-		{"/other", R, false, false, 0, 0, BH_REASON_NO_RULE},
+		{"/n/q", W | BH_PERM_DELETE, false, false, 4, 0, 0, BH_REASON_NO_RULE},
+		{"/other", R, false, false, 0, 0, 0, BH_REASON_NO_RULE},
+		{"/n/w", R, true, false, 1, 0, 9, BH_REASON_NONE},
+		{"/n/w", W, false, false, 0, 0, 0, BH_REASON_NO_RULE},
+		{"/n/q/bait", W, false, true, 11, 11, 0, BH_REASON_NO_RULE},
+		{"/n/q/bait", R, false, false, 10, 0, 0, BH_REASON_TRIPWIRE},
+		{"/n/q/bait", R | W, false, false, 10, 0, 0, BH_REASON_TRIPWIRE},
 		/* What no rule can change. */
-		{"/sys/fs/cgroup/a", R, true, false, 6, 0, BH_REASON_NONE},
-		{"/sys/fs/cgroup/a", R | W, false, false, 0, 0, BH_REASON_NO_RULE},
-		{"/proc/self/maps", R, true, false, 7, 0, BH_REASON_NONE},
-		{"/proc/1/maps", R, false, false, 0, 0, BH_REASON_PROC_OTHER},
-		{"/sys/fs/bpf/x", R, false, false, 0, 0, BH_REASON_CLOSED},
+		{"/sys/fs/cgroup/a", R, true, false, 6, 0, 0, BH_REASON_NONE},
+		{"/sys/fs/cgroup/a", R | W, false, false, 0, 0, 0, BH_REASON_NO_RULE},
+		{"/proc/self/maps", R, true, false, 7, 0, 0, BH_REASON_NONE},
+		{"/proc/1/maps", R, false, false, 0, 0, 0, BH_REASON_PROC_OTHER},
+		{"/sys/fs/bpf/x", R, false, false, 0, 0, 0, BH_REASON_CLOSED},
 	};
 	const struct policy policy = policy_of(rules, N_OF(rules));
 	struct automaton automaton = compile(&policy, NULL);
@@ -100,7 +112,8 @@ static void test_answer(void **state)
 		if (a.allowed != cases[i].allowed || a.quiet != cases[i].quiet ||
 		    a.reason != cases[i].reason ||
 		    (a.rule ? a.rule->place.line : 0) != cases[i].rule ||
-		    (a.hush ? a.hush->place.line : 0) != cases[i].hush)
+		    (a.hush ? a.hush->place.line : 0) != cases[i].hush ||
+		    (a.watch ? a.watch->place.line : 0) != cases[i].watch)
 			fail_msg("%s, %#x: %d %d, reason %d, rules %u and %u", cases[i].path,
 				 cases[i].perms, a.allowed, a.quiet, a.reason,
 				 a.rule ? a.rule->place.line : 0, a.hush ? a.hush->place.line : 0);

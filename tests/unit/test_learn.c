@@ -688,7 +688,9 @@ static void test_base_policy(void **state)
 		bench, "job.yaml",
 		"version: 1\nname: job\nvars: [\"A=/a\"]\nmode: audit\nexisting: {default: refuse, "
 		"keep: [stdio]}\nproc: self\nfiles:\n  - {allow: [read], on: [\"${A}/**\"]}\n"
-		"  - {deny: [write], on: [/etc/x]}\nexec:\n  - {on: [/bin/job], jit: true}\nunix:\n"
+		"  - {deny: [write], on: [/etc/x]}\n  - {audit: [read], on: [\"${A}/log\"]}\n"
+		"  - {tripwire: [read], on: [/bait]}\nexec:\n  - {on: [/bin/job], jit: "
+		"true}\nunix:\n"
 		"  connect: [\"@a\"]\n  quiet: [/run/q]\nnetwork: none\ntests:\n"
 		"  - {refused: {read: /b}, allowed: {read: /a/b}}\n");
 	opened(bench, "/a/known");
@@ -698,6 +700,8 @@ static void test_base_policy(void **state)
 	expect_not(bench, "known");
 	expect(bench, "vars: ['A=/a']\nmode: enforce\nexisting: {default: refuse, keep: [stdio]}\n"
 		      "proc: self\nfiles:\n  - {allow: [read], on: ['${A}/**']}\n");
+	expect(bench,
+	       "  - {audit: [read], on: ['${A}/log']}\n  - {tripwire: [read], on: [/bait]}\n");
 	expect(bench, "  - {on: [/bin/job], jit: true}\n");
 	expect(bench, "unix:\n  connect:\n    - '@a'\n  quiet: [/run/q]\n");
 	expect(bench, "tests:\n  - allowed: {read: /a/b}\n  - refused: {read: /b}\n");

@@ -116,6 +116,9 @@ static void test_bad(void **state)
 		{"comment-only", "1:1: empty"},
 		{"dead-allow", "7:26: /a/b says nothing: line 6 denies /a/**"},
 		{"dead-allow-glob", "7:26: /a/*/c/** says nothing: line 6 denies /a/**"},
+		{"dead-allow-tripwire",
+		 "7:26: /a/b says nothing: line 6 makes a tripwire of /a/**, and that stands"},
+		{"dead-audit", "7:26: /a/b says nothing: line 6 denies /a/**"},
 		{"dead-allow-same", "6:26: /a/*.x says nothing: line 7 denies /a/*.x"},
 		{"document-second", "5:1: a second document"},
 		{"duplicate-key", "5:1: mode is given twice, first in line 3"},
@@ -271,7 +274,7 @@ static void test_bad_all(void **state)
 {
 	(void)state;
 	assert_int_equal(nftw(in_dir("bad"), count_one, 8, FTW_PHYS), 0);
-	assert_int_equal(bad_files, 116);
+	assert_int_equal(bad_files, 118);
 }
 
 /* Every word of the language arrives where it belongs. */
@@ -571,7 +574,9 @@ static void test_no_false_alarm(void **state)
 		     "  - {allow: [write], on: [\"/n/*/c/*\", \"/n/**/c\", /n/ab]}\n"
 		     "  - {allow: [write], on: [\"/n/{a,b}/*/x\", \"/n/b?/[?]\", '/n/b\\?']}\n"
 		     "  - {allow: [read], on: [\"/n/**\"]}\n"
-		     "  - {quiet: [write], on: [\"/n/a/**\"]}\n");
+		     "  - {quiet: [write], on: [\"/n/a/**\"]}\n"
+		     "  - {audit: [write], on: [\"/n/a*\"]}\n"
+		     "  - {tripwire: [write], on: [\"/n/a/x/**\"]}\n");
 
 	(void)state;
 	policy_free(load(path, NULL));
@@ -621,7 +626,9 @@ static void test_explain(void **state)
 						"  - {allow: [read, write], on: [\"/n/a*\"]}\n"
 						"  - {deny: [write], on: [/n/ab]}\n"
 						"  - {quiet: [write], on: [\"/n/q*\"]}\n"
-						"  - {allow: [delete], on: [/n/q]}\n");
+						"  - {allow: [delete], on: [/n/q]}\n"
+						"  - {tripwire: [read], on: [\"/n/t/**\"]}\n"
+						"  - {audit: [read], on: [\"/n/w\"]}\n");
 	static const struct {
 		__u32 perms;
 		const char *path;
@@ -638,6 +645,9 @@ static void test_explain(void **state)
 		{BH_PERM_APPEND, "/n/a", true, 7},
 		{R, "/other", false, 0},
 		{0, "/n/a", false, 0},
+		{R, "/n/t", false, 12},
+		{R | BH_PERM_DELETE, "/n/t/q", false, 12},
+		{R, "/n/w", true, 6},
 	};
 	struct policy *policy = load(path, NULL);
 	size_t i;
@@ -651,6 +661,9 @@ static void test_explain(void **state)
 		assert_int_equal(allowed, cases[i].allowed);
 		assert_int_equal(rule ? rule->place.line : 0, cases[i].line);
 	}
+	assert_int_equal(policy_watching(policy, "/n/w", 4, R | W)->place.line, 13);
+	assert_null(policy_watching(policy, "/n/w", 4, W));
+	assert_null(policy_watching(policy, "/n/x", 4, R));
 	policy_free(policy);
 }
 

@@ -175,7 +175,7 @@ static const char *deed(const struct bh_event *event, const struct event_context
 	if (is_denied(event, context))
 		return "denied by";
 	if (event->reason == BH_REASON_TRIPWIRE && effect == RULE_TRIPWIRE)
-		return "the compartment is killed by tripwire";
+		return "the compartment is killed by";
 	return event->reason == BH_REASON_AUDITED && effect == RULE_AUDIT ? "reported by" : NULL;
 }
 
