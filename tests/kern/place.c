@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Where files stand: long and deep paths, mounts, special filesystems, names that move. */
 #include "harness.h"
+#include "board.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include "compart/compart.h"
 
 #define ALLOW(perms_, glob_)                                                     \
 	{                                                                        \
@@ -349,6 +353,67 @@ static int case_move_directory(struct kern *kern)
 	return 0;
 }
 
+/* --- names that a provider made before it was confined --- */
+
+/* A mount namespace of its own, with the secret at the place of what may be read; in a user
+ * namespace or, as root, without. */
+__attribute__((noreturn)) static int bind_before(void *data)
+{
+	struct board *board = data;
+	int flags = board->go ? CLONE_NEWUSER | CLONE_NEWNS : CLONE_NEWNS;
+
+	board->results[0] = unshare(flags) < 0 ? errno : 0;
+	if (!board->results[0] &&
+	    (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	     mount(FIXTURE "/secret", FIXTURE "/open", NULL, MS_BIND, NULL) < 0))
+		board->results[0] = errno;
+	board->done = 1;
+	for (;;)
+		pause();
+}
+
+/* Does its view give the secret the name? 1, 0 or -1. */
+static int is_named(struct kern *kern, pid_t pid)
+{
+	struct mounts mounts = {};
+	struct error error = {};
+	bool named = false;
+	size_t i;
+
+	CHECK(mounts_read(kern, &pid, 1, &mounts, &error) == 0, "%.200s", error.text);
+	for (i = 0; i < mounts.n; i++)
+		named |= !strcmp(mounts.views[i].point, FIXTURE "/open") &&
+			 !strcmp(mounts.views[i].root, FIXTURE "/secret");
+	mounts_done(&mounts);
+	return named;
+}
+
+static int case_foreign_mounts(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	int user, named;
+	pid_t pid;
+
+	CHECK(cell, "no cell");
+	for (user = 0; user < 2; user++) {
+		struct board *board = board_new();
+
+		CHECK(board, "no memory");
+		board->go = user;
+		pid = cell_spawn(cell, cell->beside_fd, bind_before, board);
+		CHECK(pid > 0 && board_await(&board->done, 1) == 0, "no process");
+		CHECK(board->results[0] == 0, "cannot mount: %s", strerror(board->results[0]));
+		named = is_named(kern, pid);
+		kill(pid, SIGKILL);
+		cell_wait(pid);
+		board_free(board);
+		/* The control is the host's own root, whose mounts are the host's. */
+		CHECK(named == !user, "%s user namespace: %s", user ? "from a" : "without a",
+		      named ? "named" : "not named");
+	}
+	return 0;
+}
+
 /* --- special filesystems --- */
 
 static int case_proc(struct kern *kern)
@@ -463,6 +528,7 @@ static int case_allowed(struct kern *kern)
 }
 
 const struct test_case place_cases[] = {
+	{"place/foreign-mounts", case_foreign_mounts, CASE_ALLOWS},
 	{"place/deep-allowed", case_deep_allowed, CASE_ALLOWS},
 	{"place/deep-refused", case_deep_refused, CASE_REFUSES},
 	{"place/long-allowed", case_long_allowed, CASE_ALLOWS},

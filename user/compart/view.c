@@ -2,6 +2,10 @@
 /*
  * The view: which superblocks members of a compartment see, and where. Their mount tables, once for
  * each mount namespace and root directory, each mount opened to learn its superblock.
+ *
+ * A view gives files names, so nobody who is to be confined may have made it. Whoever makes a user
+ * namespace may mount in it, and change the root directory, at will: what is seen from there is left
+ * out, and files that are mounted only there stay undecided.
  */
 #include "internal.h"
 
@@ -9,6 +13,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <linux/nsfs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 /* Descriptors open at a time: well below the usual limit of 1024. */
@@ -30,20 +36,51 @@ struct tables {
 	size_t n;
 };
 
-/* A process that exits meanwhile has no view any more: -ESRCH. */
+/* What /proc/PID/NAME leads to. A process that exits meanwhile has no view any more: -ESRCH. */
+static int stat_of(pid_t pid, const char *name, struct stat *ret)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	if (stat(path, ret))
+		return errno == ENOENT || errno == EACCES ? -ESRCH : -errno;
+	return 0;
+}
+
 static int read_key(pid_t pid, struct namespace_key *ret)
 {
 	struct stat ns, root;
-	char path[64];
+	int r = stat_of(pid, "ns/mnt", &ns);
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)pid);
-	if (stat(path, &ns))
-		return errno == ENOENT || errno == EACCES ? -ESRCH : -errno;
-	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
-	if (stat(path, &root))
-		return errno == ENOENT || errno == EACCES ? -ESRCH : -errno;
+	if (!r)
+		r = stat_of(pid, "root", &root);
+	if (r)
+		return r;
 	*ret = (struct namespace_key){ns.st_dev, root.st_dev, ns.st_ino, root.st_ino};
 	return 0;
+}
+
+/* Is it in a user namespace that is not ours, or are its mounts of one? 1, 0 or -errno. */
+static int is_foreign(pid_t pid)
+{
+	_cleanup_close_ int mounts = -1, owner = -1;
+	struct stat own, user;
+	char path[64];
+	int r = stat_of(getpid(), "ns/user", &own);
+
+	if (!r)
+		r = stat_of(pid, "ns/user", &user);
+	if (r || own.st_ino != user.st_ino)
+		return r ? r : 1;
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)pid);
+	mounts = open(path, O_RDONLY | O_CLOEXEC);
+	if (mounts < 0)
+		return errno == ENOENT || errno == EACCES ? -ESRCH : -errno;
+	owner = ioctl(mounts, NS_GET_USERNS);
+	/* EPERM: of a user namespace that is not below ours. */
+	if (owner < 0)
+		return errno == EPERM ? 1 : -errno;
+	return fstat(owner, &user) ? -errno : user.st_ino != own.st_ino;
 }
 
 static bool key_is_new(const struct tables *tables, const struct namespace_key *key)
@@ -83,10 +120,12 @@ static int read_table(struct tables *tables, pid_t pid)
 	struct namespace_key key = {};
 	char path[64];
 	size_t n = 0;
-	int r = read_key(pid, &key);
+	int r = is_foreign(pid);
 
+	if (!r)
+		r = read_key(pid, &key);
 	if (r || !key_is_new(tables, &key))
-		return r == -ESRCH ? 0 : r;
+		return r == -ESRCH || r > 0 ? 0 : r;
 	if (tables->nkeys == MAX_NAMESPACES)
 		return -E2BIG;
 	snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)pid);
