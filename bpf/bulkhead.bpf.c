@@ -12,5 +12,6 @@
 #include "egress.bpf.c"
 #include "task.bpf.c"
 #include "guard.bpf.c"
+#include "mount.bpf.c"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

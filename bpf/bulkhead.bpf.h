@@ -14,6 +14,8 @@
 #define AF_UNIX 1
 #define AF_INET 2
 #define AF_INET6 10
+#define AF_NETLINK 16
+#define NETLINK_ROUTE 0		/* linux/netlink.h */
 #define MSG_FASTOPEN 0x20000000 /* linux/socket.h */
 #define PROT_READ 0x1		/* asm-generic/mman-common.h */
 #define PROT_WRITE 0x2
@@ -74,6 +76,23 @@
 #define PTRACE_MODE_NOAUDIT 0x04	      /* linux/ptrace.h */
 #define CAP_OPT_NOAUDIT 0x2		      /* linux/security.h */
 #define CAP_DAC_READ_SEARCH 2		      /* linux/capability.h */
+#define CAP_SETGID 6
+#define CAP_SETUID 7
+#define CAP_SETPCAP 8
+#define CAP_NET_ADMIN 12
+#define CAP_SYS_CHROOT 18
+#define CAP_SYS_ADMIN 21
+#define MS_REMOUNT 32 /* linux/mount.h */
+#define MS_BIND 4096
+#define MS_MOVE 8192
+#define MS_UNBINDABLE (1 << 17)
+#define MS_PRIVATE (1 << 18)
+#define MS_SLAVE (1 << 19)
+#define MS_SHARED (1 << 20)
+#define TMPFS_MAGIC 0x01021994 /* linux/magic.h */
+#define DEVPTS_MAGIC 0x1cd1
+#define PROC_MAGIC 0x9fa0
+#define MQUEUE_MAGIC 0x19800202 /* ipc/mqueue.c */
 
 /* A compile-time barrier that makes the verifier see `x` bounded by a mask after it: without it
  * clang proves the mask useless, drops it, and 6.1 then rejects the access. */

@@ -9,7 +9,6 @@
  *   file_fcntl                    write, to take O_APPEND off; closed: signals to others
  *   file_ioctl                    ioctl, but what isatty(3) and its like ask; closed: signals to others,
  *                                 typing for them on a terminal
- *   sb_free_security              forgets a superblock before its address can be used again
  */
 #include "path.bpf.h"
 
@@ -276,13 +275,4 @@ SEC("lsm/file_ioctl_compat")
 int BPF_PROG(bh_file_ioctl_compat, struct file *file, unsigned int cmd, unsigned long arg, int ret)
 {
 	return bh_judge_ioctl(file, cmd, ret);
-}
-
-/* An address is identity only while its superblock lives. */
-SEC("lsm/sb_free_security")
-void BPF_PROG(bh_sb_free, struct super_block *sb)
-{
-	__u64 address = (__u64)sb;
-
-	bpf_map_delete_elem(&bh_superblocks, &address);
 }

@@ -4,12 +4,12 @@
  *
  *   capable                   all capabilities but the policy's; also the backstop for what has no
  *                             hook of its own (setns, unshare, open_tree, fsopen, mount_setattr)
- *   bpf userns_create sb_mount move_mount perf_event_open
+ *   bpf perf_event_open
  *   inode_init_security_anon  io_uring and userfaultfd, by the name of their anonymous inode: the
  *                             one hook that all kernels have for them
  *   iter/task_file            user space's question: which superblock is behind a descriptor
  */
-#include "verdict.bpf.h"
+#include "nested.bpf.h"
 
 /* The kernel inserted an argument before `ret` (7.x), so its place is not known; no earlier verdict
  * is lost: the kernel does not call the next program after a refusal. */
@@ -20,34 +20,18 @@ int BPF_PROG(bh_bpf, int cmd, union bpf_attr *attr, unsigned int size)
 	return BH_CLOSED(s, BPF, cmd);
 }
 
-SEC("lsm/userns_create")
-int BPF_PROG(bh_userns, const struct cred *cred, int ret)
-{
-	BH_ENTER(s, USERNS, ret);
-	return BH_CLOSED(s, USERNS, 0);
-}
-
-SEC("lsm/sb_mount")
-int BPF_PROG(bh_sb_mount, const char *dev, const struct path *path, const char *type,
-	     unsigned long flags, void *data, int ret)
-{
-	BH_ENTER(s, SB_MOUNT, ret);
-	return BH_CLOSED(s, SB_MOUNT, flags);
-}
-
-SEC("lsm/move_mount")
-int BPF_PROG(bh_move_mount, const struct path *from, const struct path *to, int ret)
-{
-	BH_ENTER(s, MOVE_MOUNT, ret);
-	return BH_CLOSED(s, MOVE_MOUNT, 0);
-}
-
 /* Lost its first argument after 6.12: none is read. */
 SEC("lsm/perf_event_open")
 int BPF_PROG(bh_perf_event)
 {
 	BH_ENTER(s, PERF_EVENT, 0);
 	return BH_CLOSED(s, PERF_EVENT, 0);
+}
+
+static __always_inline __u64 bh_caps_in(const struct bh_policy *policy, struct user_namespace *ns)
+{
+	return policy->flags & BH_POLICY_NESTED && ns->level > 0 ? policy->caps | BH_NESTED_CAPS
+								 : policy->caps;
 }
 
 /* CAP_DAC_READ_SEARCH is asked before every use of CAP_DAC_OVERRIDE, and code that asks with
@@ -63,7 +47,7 @@ int BPF_PROG(bh_capable, const struct cred *cred, struct user_namespace *ns, int
 	policy = bh_policy_of(&s);
 	if (!policy)
 		r.reason = BH_REASON_UNSURE_TABLE;
-	else if (cap >= 0 && cap < 64 && policy->caps & (1ULL << cap))
+	else if (cap >= 0 && cap < 64 && bh_caps_in(policy, ns) & (1ULL << cap))
 		return 0;
 	if (cap == CAP_DAC_READ_SEARCH || opts & CAP_OPT_NOAUDIT)
 		r.bits |= BH_EVENT_QUIET;

@@ -52,6 +52,13 @@ struct bh_slot {
 	__u8 tail[BH_PATH_END];
 };
 
+/* A superblock that a member of a compartment made, keyed by its address. */
+struct bh_own {
+	__u64 serial; /* of the compartment */
+	__u32 tally;
+	__u32 pad;
+};
+
 struct bh_table_inner {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_INNER_MAP); /* tables differ in size */
@@ -112,6 +119,14 @@ struct {
 	__type(key, __u64);
 	__type(value, struct bh_superblock);
 } bh_superblocks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, BH_MAX_OWN_ALL);
+	__type(key, __u64);
+	__type(value, struct bh_own);
+} bh_own_superblocks SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

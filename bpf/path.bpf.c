@@ -80,6 +80,39 @@ __noinline int bh_match_path(const struct bh_subject *s, struct bh_slot *slot)
 	return 0;
 }
 
+#define BH_PERM_CONTENT (BH_PERM_READ | BH_PERM_WRITE | BH_PERM_APPEND | BH_PERM_ATTRIBUTES)
+#define BH_PERM_NAMES (BH_PERM_CREATE | BH_PERM_DELETE | BH_PERM_LINK)
+
+/*
+ * Of a superblock that no view has. What members mounted holds what they made, and may be run by no
+ * right of theirs; a procfs is judged as the one at /proc. Every other kind stays undecided.
+ */
+static __noinline __u32 bh_place_own(const struct bh_subject *s, struct bh_slot *slot)
+{
+	struct super_block *sb = (void *)slot->superblock;
+	__u64 address = slot->superblock;
+	struct bh_own *own = bpf_map_lookup_elem(&bh_own_superblocks, &address);
+	__u64 magic;
+
+	if (!own || own->serial != s->serial)
+		return 0;
+	magic = BPF_CORE_READ(sb, s_magic);
+	if (magic == PROC_MAGIC) {
+		slot->class = BH_SB_PROC;
+		return BH_SBID_OWN_PROC;
+	}
+	if (magic == TMPFS_MAGIC || magic == MQUEUE_MAGIC)
+		slot->masks.allow =
+			BH_PERM_CONTENT | BH_PERM_NAMES | BH_PERM_IOCTL | BH_PERM_CONNECT;
+	else if (magic == DEVPTS_MAGIC)
+		slot->masks.allow = BH_PERM_CONTENT | BH_PERM_IOCTL;
+	else
+		return 0;
+	slot->class = BH_SB_OWN;
+	slot->reason = 0;
+	return 0;
+}
+
 int bh_place_start(const struct bh_subject *s, struct bh_slot *slot)
 {
 	struct bh_start_key key = {};
@@ -95,16 +128,19 @@ int bh_place_start(const struct bh_subject *s, struct bh_slot *slot)
 	slot->reason = BH_REASON_UNSURE_SB;
 	slot->sbid = slot->class = slot->state = slot->self = 0;
 	slot->masks = (struct bh_masks){};
-	if (!sb)
-		return 0;
-	key.sbid = slot->sbid = sb->sbid;
-	slot->class = sb->class;
-	if (sb->class == BH_SB_BPF) {
-		slot->reason = BH_REASON_CLOSED;
-		return 0;
+	if (sb) {
+		slot->sbid = sb->sbid;
+		slot->class = sb->class;
+	} else {
+		slot->sbid = bh_place_own(s, slot);
 	}
+	if (slot->class == BH_SB_BPF)
+		slot->reason = BH_REASON_CLOSED;
+	if (!slot->sbid || slot->class == BH_SB_BPF)
+		return 0;
+	key.sbid = slot->sbid;
 	start = bpf_map_lookup_elem(&bh_starts, &key);
-	if (!start && sb->class != BH_SB_PIPE)
+	if (!start && slot->class != BH_SB_PIPE)
 		return 0;
 	slot->reason = 0;
 	if (!start)

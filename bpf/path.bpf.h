@@ -181,6 +181,12 @@ static __noinline __attribute__((unused)) void bh_place_proc(const struct bh_sub
 	slot->cursor = slot->pos + 1 + slot->first;
 }
 
+/* Judged by the kind of its superblock alone. */
+static __always_inline bool bh_is_kind(const struct bh_slot *slot)
+{
+	return slot->class == BH_SB_PIPE || slot->class == BH_SB_OWN;
+}
+
 /* Rights that a class of superblock gives or takes, whatever the rules say. */
 static __always_inline void bh_place_class(struct bh_slot *slot)
 {
@@ -206,12 +212,12 @@ static __noinline __attribute__((unused)) struct bh_slot *bh_look(const struct b
 	bh_place_start(s, slot);
 	bpf_loop(BH_WALK_TRIES, bh_walk_try, &w, 0);
 	/* Nameless objects are their own roots: a walk finds no place, and none is needed. */
-	if (slot->fault && !slot->reason && slot->class != BH_SB_PIPE)
+	if (slot->fault && !slot->reason && !bh_is_kind(slot))
 		slot->reason = slot->fault;
 	slot->cursor = slot->pos;
 	if (!slot->reason && slot->class == BH_SB_PROC)
 		bh_place_proc(s, &w);
-	if (!slot->reason && slot->class != BH_SB_PIPE)
+	if (!slot->reason && !bh_is_kind(slot))
 		bh_match_path(s, slot);
 	bh_place_class(slot);
 	return slot;

@@ -2,7 +2,7 @@
 /*
  * Sockets, by the task that uses them. This version knows `network: none`.
  *
- *   socket_create             unix alone
+ *   socket_create             unix alone; routes of a network inside a nested sandbox
  *   socket_post_create        marks sockets made inside
  *   socket_connect            of what is not unix: refused (a socket can be older than the label)
  *   socket_sendmsg            of what is not unix, with a destination or MSG_FASTOPEN: refused
@@ -10,6 +10,7 @@
  *   unix_may_send             the same for datagrams
  */
 #include "path.bpf.h"
+#include "nested.bpf.h"
 #include <bpf/bpf_endian.h>
 
 SEC("lsm/socket_create")
@@ -22,6 +23,9 @@ int BPF_PROG(bh_socket_create, int family, int type, int protocol, int kern, int
 		return ret;
 	BH_ENTER(s, SOCKET_CREATE, ret);
 	if (family == AF_UNIX)
+		return 0;
+	if (family == AF_NETLINK && protocol == NETLINK_ROUTE && bh_has_own_network() &&
+	    bh_may_nest(&s))
 		return 0;
 	r.kind = BH_OBJECT_SOCKET;
 	r.object[0] = family;
@@ -55,6 +59,23 @@ static __always_inline __u16 bh_socket_family(struct socket *sock)
 	struct sock *sk = sock->sk;
 
 	return sk ? sk->__sk_common.skc_family : AF_UNSPEC;
+}
+
+static __always_inline bool bh_made_inside(const struct bh_subject *s, struct sock *sk)
+{
+	__u64 *maker = bpf_sk_storage_get(&bh_sockets, sk, 0, 0);
+
+	return maker && *maker == s->serial;
+}
+
+/* Of a family whose destinations are judged elsewhere, or not at all: unix by the peer, in
+ * unix_stream_connect and unix_may_send; netlink when it is made. */
+static __always_inline bool bh_is_judged_elsewhere(const struct bh_subject *s, struct socket *sock,
+						   __u16 family)
+{
+	struct sock *sk = sock->sk;
+
+	return family == AF_UNIX || (family == AF_NETLINK && sk && bh_made_inside(s, sk));
 }
 
 /* Destination into the refusal: port in host order, address bytes in the tail. */
@@ -99,8 +120,8 @@ int BPF_PROG(bh_socket_connect, struct socket *sock, struct sockaddr *address, i
 
 	BH_ENTER(s, SOCKET_CONNECT, ret);
 	family = bh_socket_family(sock);
-	if (family == AF_UNIX)
-		return 0; /* judged by the peer, in unix_stream_connect and unix_may_send */
+	if (bh_is_judged_elsewhere(&s, sock, family))
+		return 0;
 	bpf_probe_read_kernel(&wanted, sizeof(wanted), address);
 	/* AF_UNSPEC on an inet socket only undoes an earlier connect. */
 	if ((family == AF_INET || family == AF_INET6) && wanted == AF_UNSPEC && length >= 2)
@@ -116,18 +137,11 @@ int BPF_PROG(bh_socket_sendmsg, struct socket *sock, struct msghdr *msg, int siz
 	struct bh_refusal r = BH_REFUSAL(SOCKET_SENDMSG, BH_REASON_NETWORK);
 
 	BH_ENTER(s, SOCKET_SENDMSG, ret);
-	if (bh_socket_family(sock) == AF_UNIX)
+	if (bh_is_judged_elsewhere(&s, sock, bh_socket_family(sock)))
 		return 0;
 	if (!msg->msg_name && !(msg->msg_flags & MSG_FASTOPEN))
 		return 0;
 	return bh_refuse_inet(&s, &r, sock, msg->msg_name);
-}
-
-static __always_inline bool bh_made_inside(const struct bh_subject *s, struct sock *sk)
-{
-	__u64 *maker = bpf_sk_storage_get(&bh_sockets, sk, 0, 0);
-
-	return maker && *maker == s->serial;
 }
 
 /* An abstract name, as "@name", through the automaton from its own start. */

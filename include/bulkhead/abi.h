@@ -106,6 +106,8 @@ struct bh_masks {
 enum bh_policy_flag {
 	BH_POLICY_PROC_SELF =
 		1 << 0, /* /proc/PID of the own thread group is judged as /proc/self */
+	BH_POLICY_NESTED =
+		1 << 1, /* namespaces, and mounts in them: sandboxes inside the compartment */
 };
 
 struct bh_page {
@@ -136,7 +138,11 @@ enum bh_sb_class {
 	BH_SB_CGROUP, /* judged by path for reading; never written */
 	BH_SB_BPF,    /* never opened */
 	BH_SB_PIPE,   /* nameless objects a task can hold only if it was given them: free */
+	BH_SB_OWN,    /* mounted inside: judged by its kind, no rule speaks of it */
 };
+
+/* Stands in starts for every procfs that was mounted inside: judged as /proc. */
+#define BH_SBID_OWN_PROC 0xffffffffu
 
 struct bh_superblock {
 	__u32 sbid; /* number given once, never reused while the host runs */
@@ -165,7 +171,8 @@ struct bh_tally {
 	__u64 hook[BH_HOOK_COUNT];
 	__u64 noted;   /* moves across the edge, what audit rules report: told, not refused */
 	__u64 tripped; /* tripwires touched; written before the entry's state */
-	__u64 reserved[6];
+	__u64 own;     /* superblocks mounted inside that live */
+	__u64 reserved[5];
 };
 
 enum bh_event_bit {

@@ -32,6 +32,11 @@
 #define BH_MAX_GENERATIONS 2048
 /* Superblocks known. At the bound: the newest stay unknown, so files there are refused. */
 #define BH_MAX_SUPERBLOCKS 4096
+/* Superblocks that a compartment's own tasks mounted: a sandbox has five or so. At the bound: files on
+ * further ones are refused. */
+#define BH_MAX_OWN 1024
+/* Those of all compartments; none can take them all. */
+#define BH_MAX_OWN_ALL 65536
 /* (generation, superblock) start states. */
 #define BH_MAX_STARTS 65536
 /* 32-bit words of one policy's table: 32 MiB. At the bound: the policy does not load. */

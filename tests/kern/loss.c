@@ -209,6 +209,7 @@ static int case_closed(struct kern *kern)
 
 /* What became of each child: no memory for its label, or it is there and refused. */
 struct births {
+	volatile int go; /* there is no more memory */
 	volatile int unborn, refused, free, broken;
 };
 
@@ -230,6 +231,8 @@ static int fork_many(void *data)
 	struct births *births = data;
 	int i, ms;
 
+	while (!births->go)
+		usleep(1000);
 	for (i = 0; i < NCHILDREN; i++) {
 		pid_t pid = fork();
 
@@ -246,20 +249,34 @@ static int fork_many(void *data)
 	return 0;
 }
 
+/* The maker has its own label before the memory goes. */
+static int births_without_memory(struct cell *cell, struct births *births)
+{
+	pid_t maker = cell_spawn(cell, cell->cgroup_fd, fork_many, births);
+	int r = maker < 0 ? -ECHILD : cell_settle(cell);
+
+	if (r == 0)
+		r = harness_limit_maps("0");
+	births->go = 1;
+	if (maker > 0 && cell_wait(maker) != 0)
+		r = -ECHILD;
+	harness_limit_maps("max");
+	return r;
+}
+
 static int check_births(struct cell *cell, struct births *births)
 {
 	struct bh_tally before = cell_tally(cell);
-	int r = harness_limit_maps("0"), ms;
+	int r = births_without_memory(cell, births), ms;
 
-	if (r == 0)
-		r = cell_call(cell, INSIDE, fork_many, births);
-	harness_limit_maps("max");
-	CHECK(r == 0 && !births->broken, "%s, fork: %s", outcome_text(r), strerror(births->broken));
+	CHECK(r == 0 && !births->broken, "%s, fork: %s", strerror(-r), strerror(births->broken));
 	CHECK(births->free == 0 && births->unborn + births->refused == NCHILDREN,
 	      "of %d children %d could not be made, %d were refused, %d not", NCHILDREN,
 	      births->unborn, births->refused, births->free);
-	if (births->unborn == 0)
-		return case_skip("this kernel gives memory for labels past the limit");
+	if (births->unborn == 0) {
+		printf("# this kernel gives memory for labels past the limit\n");
+		return 0;
+	}
 	/* The kernel fills its store again when it has been found empty. */
 	for (r = -1, ms = 0; r && ms < 5000; ms++, usleep(1000))
 		r = cell_call(cell, INSIDE, fork_once, NULL);

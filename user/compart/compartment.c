@@ -23,16 +23,33 @@ int lock_changes(struct kern *kern, struct kern **ret, struct error *error)
 	return r;
 }
 
+/* The view, and what a procfs that a member mounts is judged by. */
+static int compile_view(const struct policy *policy, const struct mounts *mounts,
+			struct automaton *ret, struct error *error)
+{
+	static const struct mount_view own_proc = {
+		.sbid = BH_SBID_OWN_PROC, .root = "/", .point = "/proc"};
+	_cleanup_free_ struct mount_view *views = calloc(mounts->n + 1, sizeof(*views));
+
+	if (!views)
+		return error_set(error, ENOMEM, "out of memory");
+	if (mounts->n)
+		memcpy(views, mounts->views, mounts->n * sizeof(*views));
+	views[mounts->n] = own_proc;
+	return automaton_compile(policy->rules, policy->nrules, views, mounts->n + policy->nested,
+				 ret, error);
+}
+
 int policy_compile(const struct policy *policy, const struct mounts *mounts, struct kern *kern,
 		   __u32 *ret_generation, struct error *error)
 {
 	_cleanup_(automaton_done) struct automaton automaton = {};
-	int r = automaton_compile(policy->rules, policy->nrules, mounts->views, mounts->n,
-				  &automaton, error);
+	int r = compile_view(policy, mounts, &automaton, error);
 
 	if (r)
 		return r;
-	automaton.head.flags = policy->proc == PROC_SELF ? BH_POLICY_PROC_SELF : 0;
+	automaton.head.flags = (policy->proc == PROC_SELF ? BH_POLICY_PROC_SELF : 0) |
+			       (policy->nested ? BH_POLICY_NESTED : 0);
 	automaton.head.caps = policy->caps;
 	return kern_policy_install(kern, &automaton, ret_generation, error);
 }

@@ -109,6 +109,7 @@ static void write_settings(const struct text *text, const struct rewrite *rewrit
 		fputs(rewrite->proc, to);
 	else
 		setting("proc", text->proc, to);
+	setting("nested-sandbox", text->nested, to);
 }
 
 static void write_file_rule(const struct text_rule *rule, FILE *to)

@@ -36,6 +36,11 @@ static const struct choice proc_views[] = {
 	{"compartment", 0, "compartment is not in this version: write self or none"},
 	{NULL, 0, NULL},
 };
+static const struct choice nested[] = {
+	{"true", true, NULL},
+	{"false", false, NULL},
+	{NULL, 0, NULL},
+};
 static const struct choice networks[] = {
 	{"none", 0, NULL},
 	{"host", 0, "host is not in this version: write none"},
@@ -52,6 +57,7 @@ static const struct main_key {
 	{"network", "network: none"},
 	{"existing", NULL},
 	{"proc", NULL},
+	{"nested-sandbox", NULL},
 	{"vars", NULL},
 	{"tests", NULL},
 };
@@ -203,9 +209,10 @@ int settings_take(struct loader *loader, const struct unit *unit)
 		{"existing.default", text->existing ? text->existing->fallback : NULL,
 		 existing_actions},
 		{"proc", text->proc, proc_views},
+		{"nested-sandbox", text->nested, nested},
 		{"network", text->network, networks},
 	};
-	int values[] = {BH_MODE_ENFORCE, EXISTING_REFUSE, PROC_NONE, 0};
+	int values[] = {BH_MODE_ENFORCE, EXISTING_REFUSE, PROC_NONE, false, 0};
 	size_t i;
 
 	if (check_required(loader, unit) < 0 || take_name(loader, unit) < 0 ||
@@ -219,6 +226,7 @@ int settings_take(struct loader *loader, const struct unit *unit)
 	loader->policy->mode = (enum bh_mode)values[0];
 	loader->policy->existing = (enum existing_action)values[1];
 	loader->policy->proc = (enum proc_view)values[2];
+	loader->policy->nested = values[3];
 	loader->policy->caps = kept_caps;
 	return 0;
 }

@@ -74,6 +74,7 @@ static const cyaml_schema_field_t text_fields[] = {
 	WORD("mode", struct text, mode),
 	CYAML_FIELD_MAPPING_PTR("existing", GIVEN, struct text, existing, existing_fields),
 	WORD("proc", struct text, proc),
+	WORD("nested-sandbox", struct text, nested),
 	LIST("files", struct text, files, &rule_value),
 	LIST("exec", struct text, exec, &exec_value),
 	CYAML_FIELD_MAPPING_PTR("unix", GIVEN, struct text, unix_sockets, unix_fields),

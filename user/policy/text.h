@@ -42,7 +42,7 @@ struct text_test {
 };
 
 struct text {
-	char *version, *name, *mode, *proc, *network;
+	char *version, *name, *mode, *proc, *nested, *network;
 	char **include, **vars;
 	struct text_existing *existing;
 	struct text_rule *files;
