@@ -29,6 +29,8 @@ LIB     := $(BUILD)/libbulkhead.a
 objects  = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(1)))
 LIB_OBJ := $(call objects,$(LAYERS:%=user/%/*.c))
 PROGS   := $(BUILD)/bin/bulkhead $(BUILD)/bin/bulkheadd
+# Cases that a unit test and the kernel's code are given alike.
+CASES_OBJ := $(patsubst %,$(BUILD)/tests/diff/%.o,draw globs paths world reference answer)
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 
 .PHONY: all bench bench-rules check soak lint demo lab install clean unit tests
@@ -67,6 +69,8 @@ $(PROGS):
 
 $(BUILD)/tests/unit/test_cli: $(filter-out %/main.o,$(call objects,user/cli/*.c))
 $(BUILD)/tests/unit/test_daemon: $(filter-out %/main.o,$(call objects,user/daemon/*.c))
+$(BUILD)/tests/unit/test_differential.o: ALL_CFLAGS += -Itests
+$(BUILD)/tests/unit/test_differential: $(CASES_OBJ)
 $(UNIT): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIB)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter-out $(LIB),$^) $(LIB) -lcmocka $(LIBS)

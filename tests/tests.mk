@@ -10,7 +10,7 @@ VERBS       := $(wildcard tests/neg/verbs*.c)
 VERBS_OBJ   := $(VERBS:%.c=$(BUILD)/%.o)
 HARNESS_OBJ := $(BUILD)/tests/kern/harness.o
 
-$(BUILD)/tests/kern/%.o $(BUILD)/tests/neg/%.o: ALL_CFLAGS += -Itests
+$(BUILD)/tests/kern/%.o $(BUILD)/tests/neg/%.o $(BUILD)/tests/diff/%.o: ALL_CFLAGS += -Itests
 
 # Static and at fixed addresses, without the sanitizers: it runs where there is nothing to load, and
 # reads its own constant in another process of its kind.
@@ -26,6 +26,40 @@ $(KERN_TESTS) $(NEG_TESTS):
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -pthread $(LIBS)
 
+# The cases of the unit test once more, through the kernel's code: its sources in an object of their own.
+DIFFERENTIAL := $(BUILD)/tests/lab/differential
+CORE_SKEL    := $(BUILD)/gen/core.skel.h
+
+$(BUILD)/tests/diff/core.bpf.o: tests/diff/core.bpf.c
+	@mkdir -p $(@D)
+	$(call say,BPF)
+	$(Q)$(CLANG) $(BPFFLAGS) -c $< -o $@
+
+$(CORE_SKEL): $(BUILD)/tests/diff/core.bpf.o
+	@mkdir -p $(@D)
+	$(call say,SKEL)
+	$(Q)$(BPFTOOL) gen skeleton $< name core_bpf > $@
+
+$(BUILD)/tests/diff/kernel.o: $(CORE_SKEL)
+
+$(DIFFERENTIAL): $(CASES_OBJ) $(patsubst %,$(BUILD)/tests/diff/%.o,damage dentries kernel compare main) $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
+# Globs against the automaton by libFuzzer, which clang has; `make soak` alone makes and runs it.
+FUZZ     := $(BUILD)/tests/fuzz
+FUZZ_SRC := $(patsubst %,tests/diff/%.c,fuzz draw globs paths world reference answer) user/base/log.c \
+	    $(patsubst %,user/policy/%.c,automaton blame dfa glob glob_check glob_match minimise nfa nfa_share table)
+$(FUZZ): $(FUZZ_SRC) $(wildcard tests/diff/*.h user/policy/*.h include/bulkhead/*.h)
+	@mkdir -p $(@D)
+	$(call say,FUZZ)
+	$(Q)$(CLANG) -std=gnu11 -D_GNU_SOURCE $(WARN) -g -O1 -fsanitize=fuzzer$(comma)address$(comma)undefined \
+		-fno-sanitize-recover=undefined -Iuser -Iinclude -Itests -o $@ $(FUZZ_SRC)
+
+.PHONY: fuzz
+fuzz: $(FUZZ)
+
 # What providers of tests/systemd run; static, because one of them proves what its first open is.
 SYSTEMD_HELPERS := $(patsubst tests/systemd/%.c,$(BUILD)/tests/systemd/helpers/%,$(wildcard tests/systemd/*.c))
 $(SYSTEMD_HELPERS): $(BUILD)/tests/systemd/helpers/%: tests/systemd/%.c
@@ -36,4 +70,4 @@ $(SYSTEMD_HELPERS): $(BUILD)/tests/systemd/helpers/%: tests/systemd/%.c
 .PHONY: systemd-helpers
 systemd-helpers: $(SYSTEMD_HELPERS)
 
-tests: $(UNIT) $(LAB_TESTS) $(SYSTEMD_HELPERS)
+tests: $(UNIT) $(LAB_TESTS) $(DIFFERENTIAL) $(SYSTEMD_HELPERS)
