@@ -81,6 +81,7 @@
 #define CAP_SETPCAP 8
 #define CAP_NET_ADMIN 12
 #define CAP_SYS_CHROOT 18
+#define CAP_SYS_PTRACE 19
 #define CAP_SYS_ADMIN 21
 #define MS_REMOUNT 32 /* linux/mount.h */
 #define MS_BIND 4096

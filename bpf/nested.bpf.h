@@ -8,11 +8,12 @@
 
 #include "verdict.bpf.h"
 
-/* What bubblewrap asks for: it mounts, changes the root, maps users, brings a loopback up. Of what
- * NET_ADMIN could do the families of sockets that can be made leave routes. */
+/* What bubblewrap asks for: it mounts, changes the root, maps users, brings a loopback up, looks at its
+ * child. Of what NET_ADMIN could do the families of sockets that can be made leave routes, and of what
+ * SYS_PTRACE could do ptrace_access_check leaves peers. */
 #define BH_NESTED_CAPS                                                                           \
 	(1ULL << CAP_SETGID | 1ULL << CAP_SETUID | 1ULL << CAP_SETPCAP | 1ULL << CAP_NET_ADMIN | \
-	 1ULL << CAP_SYS_CHROOT | 1ULL << CAP_SYS_ADMIN)
+	 1ULL << CAP_SYS_CHROOT | 1ULL << CAP_SYS_PTRACE | 1ULL << CAP_SYS_ADMIN)
 
 static __always_inline bool bh_may_nest(const struct bh_subject *s)
 {

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <linux/mount.h>
 #include <linux/sched.h>
 #include <sys/mount.h>
@@ -119,6 +120,75 @@ VERB(chroot)
 	return result(chroot(argv[1]));
 }
 
+/* --- sandboxes --- */
+
+static int put_line(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), r;
+
+	if (fd < 0)
+		return failed();
+	r = write(fd, text, strlen(text)) < 0 ? failed() : 0;
+	close(fd);
+	return r;
+}
+
+/* nested VERB...: as root of a user namespace with mounts of its own. */
+VERB(nested)
+{
+	char uids[32], gids[32];
+	int r;
+
+	snprintf(uids, sizeof(uids), "0 %u 1", geteuid());
+	snprintf(gids, sizeof(gids), "0 %u 1", getegid());
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		return failed();
+	r = put_line("/proc/self/setgroups", "deny");
+	if (r == 0)
+		r = put_line("/proc/self/uid_map", uids);
+	if (r == 0)
+		r = put_line("/proc/self/gid_map", gids);
+	if (r == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		r = failed();
+	return r ? r : verb_run(argc - 1, argv + 1);
+}
+
+/* with-net VERB...: in a network of its own. */
+VERB(with_net)
+{
+	return unshare(CLONE_NEWNET) < 0 ? failed() : verb_run(argc - 1, argv + 1);
+}
+
+/* with-bind FROM TO VERB...: with one place seen at another. */
+VERB(with_bind)
+{
+	if (mount(argv[1], argv[2], NULL, MS_BIND, NULL) < 0)
+		return failed();
+	return verb_run(argc - 3, argv + 3);
+}
+
+/* with-mount TYPE DIRECTORY VERB... */
+VERB(with_mount)
+{
+	/* As programs mount it: else nobody may open its ptmx. */
+	const char *options = strcmp(argv[1], "devpts") ? NULL : "ptmxmode=0666";
+
+	if (mount("none", argv[2], argv[1], 0, options) < 0)
+		return failed();
+	return verb_run(argc - 3, argv + 3);
+}
+
+/* many-mounts N DIRECTORY VERB...: N filesystems, each over the last. */
+VERB(many_mounts)
+{
+	int i;
+
+	for (i = 0; i < number(argv[1]); i++)
+		if (mount("none", argv[2], "tmpfs", 0, NULL) < 0)
+			return failed();
+	return verb_run(argc - 3, argv + 3);
+}
+
 /* --- cgroups --- */
 
 VERB(cgroup_join)
@@ -164,6 +234,11 @@ const struct verb namespace_verbs[] = {
 	{"mount-setattr", 1, verb_mount_setattr, "MOUNT"},
 	{"pivot-root", 1, verb_pivot_root, "DIRECTORY"},
 	{"chroot", 1, verb_chroot, "DIRECTORY"},
+	{"nested", 1, verb_nested, "VERB..."},
+	{"with-net", 1, verb_with_net, "VERB..."},
+	{"with-bind", 3, verb_with_bind, "FROM TO VERB..."},
+	{"with-mount", 3, verb_with_mount, "TYPE DIRECTORY VERB..."},
+	{"many-mounts", 3, verb_many_mounts, "N DIRECTORY VERB..."},
 	{"cgroup-join", 1, verb_cgroup_join, "CGROUP.PROCS"},
 	{"clone-into", 1, verb_clone_into, "CGROUP"},
 	{},

@@ -78,9 +78,14 @@ static const struct rule *deciding_rule(const struct compartment *c, const struc
 static const char *object_path(struct daemon *d, struct entry *entry, const struct bh_event *event,
 			       char *buffer, size_t size)
 {
+	static char own[sizeof("/proc") + BH_MAX_PATH + 1]; /* one thread */
 	const char *name;
 	size_t n = event_name(event, &name);
 
+	if (event->kind == BH_OBJECT_PATH && event->object[0] == BH_SBID_OWN_PROC) {
+		snprintf(own, sizeof(own), "/proc%.*s", (int)n, name);
+		return own;
+	}
 	if (event->kind == BH_OBJECT_PATH)
 		return registry_translate(d, entry, event->object[0], name, n);
 	if (event->kind != BH_OBJECT_UNIX || n >= size)
