@@ -179,6 +179,8 @@ static void test_bad(void **state)
 		{"name-long", "2:7: name: longer than 63 bytes"},
 		{"name-upper", "2:7: name \"Bad\": write a-z, 0-9 and -"},
 		{"nested", "5:15: nested too deeply"},
+		{"nested-unknown",
+		 "5:17: nested-sandbox: \"yes\" is no value of it: write true or false"},
 		{"network-open", "4:10: network: host is not in this version: write none"},
 		{"no-effect", "6:5: write one of allow, deny, quiet, audit and tripwire"},
 		{"no-mode", "1:1: no mode: write mode: enforce"},
@@ -274,7 +276,7 @@ static void test_bad_all(void **state)
 {
 	(void)state;
 	assert_int_equal(nftw(in_dir("bad"), count_one, 8, FTW_PHYS), 0);
-	assert_int_equal(bad_files, 118);
+	assert_int_equal(bad_files, 119);
 }
 
 /* Every word of the language arrives where it belongs. */
@@ -299,6 +301,7 @@ static void test_all_keys(void **state)
 			   "  connect: [/nonexistent/s, \"@abstract\"]\n"
 			   "  quiet: [/nonexistent/nscd]\n"
 			   "network: none\n"
+			   "nested-sandbox: true\n"
 			   "tests:\n"
 			   "  - {refused: {read: /etc/shadow, write: \"${DIR}/secret\"}}\n"
 			   "  - {allowed: {exec: /nonexistent/node, connect: \"@abstract\"}}\n");
@@ -329,6 +332,7 @@ static void test_all_keys(void **state)
 	assert_int_equal(policy->existing, EXISTING_REPORT);
 	assert_int_equal(policy->keep, KEEP_STDIO | KEEP_NOTIFY);
 	assert_int_equal(policy->proc, PROC_SELF);
+	assert_true(policy->nested);
 	assert_int_equal(policy->caps, 0x4db);
 	assert_int_equal(policy->nrules, N_OF(rules));
 	for (i = 0; i < N_OF(rules); i++) {
@@ -352,6 +356,7 @@ static void test_defaults(void **state)
 	assert_int_equal(policy->existing, EXISTING_REFUSE);
 	assert_int_equal(policy->keep, 0);
 	assert_int_equal(policy->proc, PROC_NONE);
+	assert_false(policy->nested);
 	assert_int_equal(policy->nrules, 0);
 	assert_false(allows(policy, R, "/"));
 	policy_free(policy);

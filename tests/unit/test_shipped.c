@@ -165,7 +165,7 @@ static void test_files(void **state)
 	(void)state;
 	assert_int_equal(nftw(include_dir, load_shipped, 8, FTW_PHYS), 0);
 	assert_int_equal(policies, 6);
-	assert_int_equal(includes, 17);
+	assert_int_equal(includes, 18);
 }
 
 /* --- promises --- */
@@ -572,6 +572,10 @@ static const struct row codex[] = {
 	 "/opt/cx/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
 	 1},
 	{X, "/opt/cx/vendor/x86_64-unknown-linux-musl/path/rg", 1},
+	{X, "/opt/cx/vendor/x86_64-unknown-linux-musl/codex-resources/bwrap", 1},
+	{X, "/usr/bin/bwrap", 1},
+	{W, "/proc/self/uid_map", 1},
+	{W, "/proc/self/mem", 0},
 	{X, "/opt/cx/bin/codex.js", 1},
 	{W, "/opt/cx/bin/codex.js", 0},
 	{X | J, "/usr/bin/node", 1},

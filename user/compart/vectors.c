@@ -12,9 +12,10 @@ const struct vector open_vectors[] = {
 	{"held-descriptors", "go on using what it held at enrolment and the policy kept",
 	 "judged once, at enrolment, by the name it was opened by; listed in the report"},
 	{"own-mounts",
-	 "reach a file that no rule denies by an allowed name it had bound onto it, in a mount "
-	 "namespace of its own, before the attach",
-	 "a deny holds by every name; it cannot mount inside"},
+	 "as root: reach a file that no rule denies by an allowed name it had bound onto it, in a "
+	 "mount namespace of its own, before the attach",
+	 "a deny holds by every name; mounts of a user namespace name nothing; it cannot mount "
+	 "inside"},
 	{"old-hard-links", "reach a file by an older hard link in an allowed place",
 	 "new links need the target's rights"},
 	{"name-lookups", "learn that a name exists, its size and owner, and where a link points",
