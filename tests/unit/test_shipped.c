@@ -28,6 +28,7 @@
 #define M BH_PERM_MAP_EXEC
 #define J BH_PERM_JIT
 #define S BH_PERM_CONNECT
+#define I BH_PERM_IOCTL
 
 #define N_OF(array) (sizeof(array) / sizeof(*(array)))
 #define HEAD "version: 1\nname: t\nmode: enforce\nnetwork: none\n"
@@ -165,7 +166,7 @@ static void test_files(void **state)
 	(void)state;
 	assert_int_equal(nftw(include_dir, load_shipped, 8, FTW_PHYS), 0);
 	assert_int_equal(policies, 6);
-	assert_int_equal(includes, 18);
+	assert_int_equal(includes, 19);
 }
 
 /* --- promises --- */
@@ -583,11 +584,17 @@ static const struct row codex[] = {
 	{X, "/usr/bin/git", 1},
 	{X, "/usr/lib/git-core/git-remote-https", 1},
 	{X, "/usr/bin/cat", 1},
+	{X, "/usr/bin/stty", 1},
+	{X, "/usr/bin/tty", 1},
+	{X, "/usr/bin/tput", 1},
+	{X, "/usr/bin/clear", 1},
 	{X, "/usr/bin/sudo", 0},
 	{X, "/usr/bin/mount", 0},
 	{X, "/usr/bin/systemd-run", 0},
 	{J, "/usr/bin/dash", 0},
 	{R | W | C | D | A | L | X, "/w/src/a.out", 1},
+	{I, "/w/src/a.tar", 1},
+	{I, "/h/.codex/a.tar", 0},
 	{R | W | C | D, "/t/scratch", 1},
 	{X, "/t/scratch", 0},
 	{R | W | C | D, "/h/.codex/history.jsonl", 1},
@@ -623,6 +630,7 @@ static const struct row claude[] = {
 	{R | W | C | D, "/tmp/claude-1000/cwd-1", 1},
 	{R, "/tmp/other", 0},
 	{R | W | C | D | A | L | X, "/w/target/debug/x", 1},
+	{I, "/w/target/a.tar", 1},
 	{C, "/w/.mcp.json", 0},
 	{C, "/w/.claude/settings.json", 0},
 	{R, "/w/.npmrc", 0},
@@ -742,6 +750,52 @@ static void test_clients(void **state)
 	policy_free(policy);
 }
 
+/* What python makes in /dev/shm, by its names alone; new terminals only where they are asked for. */
+static void test_runtimes(void **state)
+{
+	static const struct row python[] = {
+		{R | W | C | D | L, "/dev/shm/sem.mp-0123", 1},
+		{R | W | C | D, "/dev/shm/pym-12-0123", 1},
+		{R | W | C | D, "/dev/shm/psm_0123", 1},
+		{M, "/dev/shm/pym-12-0123", 0},
+		{L, "/dev/shm/psm_0123", 0},
+		{R, "/dev/shm/pym", 0},
+		{R, "/dev/shm/psm", 0},
+		{R, "/dev/shm/other", 0},
+		{R, "/dev/shm", 0},
+		{R, "/etc/debian_version", 1},
+		{R, "/etc/debian_version.d", 0},
+		{R, "/etc", 0},
+		{R, "/etc/hostname", 0},
+	};
+	static const struct row tty[] = {
+		{R | W | I, "/dev/tty", 1},
+		{R, "/dev/ptmx", 0},
+		{W, "/dev/pts/0", 0},
+	};
+	static const struct row pty[] = {
+		{R | W | I, "/dev/ptmx", 1},
+		{R | W | I, "/dev/pts/0", 1},
+		{R | W | I, "/dev/pts/ptmx", 1},
+		{X, "/usr/lib/x86_64-linux-gnu/utempter/utempter", 0},
+		{C, "/dev/pts/0", 0},
+		{A, "/dev/pts/0", 0},
+		{R, "/dev/tty1", 0},
+		{R, "/dev/pts/0/x", 0},
+	};
+	struct policy *policy = load_text(HEAD "include: [base/python]\n");
+
+	(void)state;
+	ask(policy, python, N_OF(python));
+	policy_free(policy);
+	policy = load_text(HEAD "include: [base/tty]\n");
+	ask(policy, tty, N_OF(tty));
+	policy_free(policy);
+	policy = load_text(HEAD "include: [base/pty]\n");
+	ask(policy, pty, N_OF(pty));
+	policy_free(policy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -751,6 +805,7 @@ int main(void)
 		cmocka_unit_test(test_links_of_users),
 		cmocka_unit_test(test_providers),
 		cmocka_unit_test(test_clients),
+		cmocka_unit_test(test_runtimes),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,0 +1,647 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Tools that agents run all day, under a policy as somebody would write it: shipped includes, a work tree, a
+home and a TMPDIR of its own, a service user. Each runs outside first, then bound and enforced: it says the same,
+and is refused nothing that the case does not name."""
+import base64
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import socket
+import tarfile
+import time
+import zipfile
+
+from harness import (POLICIES, UNITS, agent_is_back, attach, case, cgroup_of, compartments, event, expect,
+                     expect_equal, expect_text, mark, must, read, records, wait_for, write)
+
+TOP = "/srv/tools"
+WORKSPACE, HOME, TMPDIR = f"{TOP}/ws", f"{TOP}/home", f"{TOP}/tmp"
+RUN, WORKER_PY = f"{TOP}/run", f"{TOP}/lib/worker.py"
+SECRET = f"{TOP}/secret"  # its user may read it; no rule speaks of it
+USER = "lab"
+SECONDS = 200  # one run may take
+INCLUDES = "/usr/share/bulkhead/policies"
+
+# What a coding agent's tools need. Credentials, daemons and what would run later are denied.
+CODER = f"""\
+version: 1
+name: coder
+include:
+  - base/loader
+  - base/libc
+  - base/tls
+  - base/resolver
+  - base/dev
+  - base/proc
+  - base/cgroup-own
+  - base/tty
+  - base/pty
+  - base/systemd-unit
+  - base/node
+  - base/python
+  - base/git
+  - base/shell
+  - deny/daemons
+  - deny/credentials
+  - deny/persistence
+vars: [WORKSPACE={WORKSPACE}, HOME={HOME}, TMPDIR={TMPDIR}]
+mode: enforce
+existing: {{default: refuse, keep: [stdio, journal, notify]}}
+proc: self
+files:
+  - allow: [read, write, create, delete, attributes, link, ioctl]
+    on: ["${{WORKSPACE}}/**", "${{TMPDIR}}/**", "${{HOME}}/[.]cache/**", "${{HOME}}/[.]npm/**"]
+  - allow: [read]
+    on: ["/usr/include/**", "/usr/lib/gcc/**", "/usr/lib/bfd-plugins/**", "/usr/lib/x86_64-linux-gnu/**"]
+exec:
+  - {{on: [/usr/bin/node], jit: true}}
+  - {{on: [/usr/bin/npm, "/usr/bin/python3*"]}}
+  - {{on: [/usr/bin/make, /usr/bin/gcc, "/usr/bin/x86_64-linux-gnu-*", "/usr/lib/gcc/**"]}}
+  - {{on: [/usr/bin/sqlite3, /usr/bin/ssh-keygen, /usr/bin/tmux]}}
+  - {{on: ["${{WORKSPACE}}/**"]}}
+network: none
+"""
+
+# Signs with a key of its own, which deny/credentials denies to everybody: its copy beside the policy does not.
+SIGNER = f"""\
+version: 1
+name: signer
+include: [base/loader, base/libc, base/dev, base/proc, base/tty, base/systemd-unit, base/python, base/shell,
+          deny/daemons, ./credentials.yaml]
+vars: [WORKSPACE={WORKSPACE}, HOME={HOME}, TMPDIR={TMPDIR}]
+mode: enforce
+existing: {{default: refuse, keep: [stdio, journal, notify]}}
+proc: self
+files:
+  - allow: [read, write, create, delete, attributes, link]
+    on: ["${{WORKSPACE}}/**", "${{TMPDIR}}/**", "${{HOME}}/[.]gnupg/**"]
+exec:
+  - {{on: ["/usr/bin/python3*", /usr/bin/gpg, /usr/bin/gpg-agent, /usr/bin/gpgconf, /usr/bin/gpg-connect-agent]}}
+network: none
+"""
+
+# Runs each script that it is told of, one a connection.
+WORKER = """\
+import os, socket, subprocess, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen()
+while True:
+    client, _ = listener.accept()
+    with client, client.makefile("rw") as lines:
+        script = lines.readline().strip()
+        with open(script + ".out", "w") as out, open(script + ".err", "w") as err:
+            done = subprocess.run(["/bin/bash", script], cwd=script[:-3], stdin=subprocess.DEVNULL, stdout=out,
+                                  stderr=err)
+        lines.write(f"{done.returncode}\\n")
+"""
+
+SERVICE = """\
+[Unit]
+Description=Tools of a test, {name}
+[Service]
+User={user}
+Environment=HOME={home} TMPDIR={tmpdir} LC_ALL=C.UTF-8 SECRET={secret}
+Environment=GIT_AUTHOR_DATE=@1700000000+0000 GIT_COMMITTER_DATE=@1700000000+0000
+Environment=npm_config_offline=true npm_config_audit=false npm_config_fund=false npm_config_update_notifier=false
+ExecStart=/usr/bin/python3 -u {worker} {run}/{name}
+"""
+
+# The proof that the policy is in force comes last: with its event all those before it are there.
+SCRIPT = """\
+(
+set -euo pipefail
+{text})
+echo "work $?"
+cat "$SECRET" >/dev/null
+echo "secret $?"
+"""
+
+GITCONFIG = """\
+[user]
+	name = t
+	email = t@example.org
+[init]
+	defaultBranch = main
+[protocol "file"]
+	allow = always
+"""
+
+
+def write_credentials():
+    """As the include says: a copy without the line that is in the way."""
+    lines = read(f"{INCLUDES}/deny/credentials.yaml").splitlines(keepends=True)
+    kept = [line for line in lines if "private-keys-v1.d" not in line]
+    expect_equal("lines taken out", len(lines) - len(kept), 1)
+    write(f"{POLICIES}/credentials.yaml", "".join(kept))
+
+
+def begin():
+    """Once for all cases: three services that do the same, one with each policy and one with none."""
+    agent_is_back()
+    if compartments(name="coder"):
+        return
+    make(TOP, RUN)
+    write(WORKER_PY, WORKER)
+    write_credentials()
+    write(f"{POLICIES}/coder.yaml", CODER)
+    write(f"{POLICIES}/signer.yaml", SIGNER)
+    for name in ("free", "coder", "signer"):
+        write(f"{UNITS}/tools-{name}.service", SERVICE.format(
+            name=name, user=USER, home=HOME, tmpdir=TMPDIR, secret=SECRET, worker=WORKER_PY, run=RUN))
+        must("systemctl", "start", f"tools-{name}.service")
+        wait_for(f"{name} serves", lambda: os.path.exists(f"{RUN}/{name}"))
+    for name in ("coder", "signer"):
+        attach(f"{POLICIES}/{name}.yaml", "--cgroup", cgroup_of(f"tools-{name}.service"))
+
+
+def make(*directories):
+    for directory in directories:
+        os.makedirs(directory, exist_ok=True)
+        shutil.chown(directory, USER, USER)
+
+
+def fresh(name, text, prepare):
+    """The same beginning for both runs."""
+    for directory in (WORKSPACE, HOME, TMPDIR):
+        shutil.rmtree(directory, ignore_errors=True)
+    write(SECRET, "synthetic\n")
+    write(f"{HOME}/.gitconfig", GITCONFIG)
+    make(f"{WORKSPACE}/{name}", TMPDIR, f"{HOME}/.cache", f"{HOME}/.npm")
+    write(f"{WORKSPACE}/{name}.sh", SCRIPT.format(text=text))
+    if prepare:
+        prepare(f"{WORKSPACE}/{name}")
+    must("chown", "-R", f"{USER}:", WORKSPACE, HOME, TMPDIR)
+
+
+def work(name, where):
+    """What the script says on both its outputs."""
+    began = time.monotonic()
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(SECONDS)
+        s.connect(f"{RUN}/{where}")
+        with s.makefile("rw") as lines:
+            lines.write(f"{WORKSPACE}/{name}.sh\n")
+            lines.flush()
+            lines.readline()
+    print(f"# {time.monotonic() - began:.1f} s: {name}, {where}", flush=True)
+    return read(f"{WORKSPACE}/{name}.sh.out"), read(f"{WORKSPACE}/{name}.sh.err")
+
+
+def place(what):
+    path = re.sub("^/proc/[0-9]+/", "/proc/PID/", what.get("path") or "")
+    return path or what.get("family") or str(what)
+
+
+def proved(name, text, says, policy="coder", prepare=None, expected=None):
+    """`text` works outside and says what matches `says`; inside it says the same, and is refused the secret
+    and what is in `expected`, {place: why that is right}, alone."""
+    begin()
+    fresh(name, text, prepare)
+    outside, error = work(name, "free")
+    expect(outside.endswith("work 0\nsecret 0\n"), f"outside: {outside[-300:]!r} {error[-600:]!r}")
+    for pattern in says:
+        expect_text("what it says outside", outside, pattern)
+
+    fresh(name, text, prepare)
+    since = mark()
+    inside, error = work(name, policy)
+    expect(inside.endswith("secret 1\n"), f"inside: {inside[-300:]!r} {error[-600:]!r}")
+    expect_text("the refusal", error, rf"cat: {SECRET}: Permission denied")
+    proof = event(since, SECRET, name=policy)
+    expect_equal("its verdict", [proof["verdict"], proof["errno"], proof["hook"]], ["refused", "EACCES", "file_open"])
+    told = [[place(r["object"]), r["hook"], r["subject"]["comm"]]
+            for r in records(since, kind="violation", name=policy)]
+    known = {SECRET, *(expected or {})}
+    others = [r for r in told if r[0] not in known]
+    expect_equal(f"other refusals ({inside[-200:]!r} {error[-600:]!r})", others, [])
+    expect_equal("refusals that were expected", {r[0] for r in told}, known)
+    expect_equal("events that were lost", records(since, kind="lost"), [])
+    expect_equal(f"what it says ({error[-600:]!r})", inside, outside.replace("secret 0\n", "secret 1\n"))
+
+
+GIT = """\
+git init -q repo
+cd repo
+echo one >f && git add f && git commit -q -m one
+git worktree add -q ../tree -b topic
+(cd ../tree && echo two >>f && git commit -q -am two && git status --short)
+git merge -q topic
+git worktree remove ../tree
+git clone -q --bare . ../lib.git
+git submodule --quiet add "$PWD/../lib.git" sub && git commit -q -m sub
+git tag -a -m v1 v1 && echo three >>f && git stash -q && git stash pop -q && git commit -q -am three
+git gc -q && git fsck --strict --no-dangling 2>/dev/null
+cd ..
+git clone -q --recurse-submodules repo copy
+(cd copy && git checkout -q -b work && git rm -q f && git commit -q -m four && git push -q origin work)
+git -C repo log --all --format=%s
+git -C copy submodule status
+# .git as a link and as a file.
+git clone -q --separate-git-dir linked.git lib.git linked && rm linked/.git && ln -s ../linked.git linked/.git
+git -C linked status --short && git -C linked commit -q --allow-empty -m five && git -C linked log -1 --format=%s
+git init -q --separate-git-dir apart.git apart && git -C apart commit -q --allow-empty -m six
+git -C apart log --format=%s
+"""
+
+
+@case("tools")
+def git():
+    """Commits, worktrees, submodules, clones, gc, a push."""
+    proved("git", GIT, ["(?m)^four\n", r"(?m)^ [0-9a-f]{40} sub ", "(?m)^five\nsix\n"])
+
+
+def packed(files):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as tar:
+        for name, (mode, text) in files.items():
+            info = tarfile.TarInfo("package/" + name)
+            info.size, info.mode = len(text), mode
+            tar.addfile(info, io.BytesIO(text.encode()))
+    return out.getvalue()
+
+
+PACKAGES = {
+    "lefty": {
+        "package.json": (0o644, json.dumps({
+            "name": "lefty", "version": "1.0.0", "bin": {"lefty": "cli.js"}, "dependencies": {"righty": "1.0.0"},
+            "scripts": {"install": "node -p '40 + 2' >made"}})),
+        "cli.js": (0o755, "#!/usr/bin/env node\nconsole.log('lefty', require('.')())\n"),
+        "index.js": (0o644, "module.exports = () => require('righty') + 1\n"),
+    },
+    "righty": {
+        "package.json": (0o644, json.dumps({"name": "righty", "version": "1.0.0"})),
+        "index.js": (0o644, "module.exports = 41\n"),
+    },
+}
+
+
+def prepare_npm(project):
+    """A project with its lock file, and a cache that has the packages by their digests, as npm keeps them."""
+    manifest = {"name": "project", "version": "1.0.0", "dependencies": {"lefty": "1.0.0"}}
+    lock = {"name": "project", "version": "1.0.0", "lockfileVersion": 3, "requires": True, "packages": {"": manifest}}
+    for name, files in PACKAGES.items():
+        data = packed(files)
+        digest = hashlib.sha512(data)
+        path = f"{HOME}/.npm/_cacache/content-v2/sha512/{digest.hexdigest()[:2]}/{digest.hexdigest()[2:4]}"
+        os.makedirs(path)
+        with open(f"{path}/{digest.hexdigest()[4:]}", "wb") as f:
+            f.write(data)
+        about = json.loads(files["package.json"][1])
+        lock["packages"]["node_modules/" + name] = {
+            "version": "1.0.0", "resolved": f"https://registry.npmjs.org/{name}/-/{name}-1.0.0.tgz",
+            "integrity": "sha512-" + base64.b64encode(digest.digest()).decode(),
+            **({"hasInstallScript": True, "bin": about["bin"], "dependencies": about["dependencies"]}
+               if name == "lefty" else {})}
+    write(f"{project}/package.json", json.dumps(manifest))
+    write(f"{project}/package-lock.json", json.dumps(lock))
+
+
+NPM = """\
+npm ci --silent
+ls node_modules
+node_modules/.bin/lefty
+cat node_modules/lefty/made
+"""
+
+
+@case("tools", seconds=300)
+def npm_ci():
+    """npm ci from its cache, with the script of a package's installation, and its program."""
+    proved("npm", NPM, ["(?m)^lefty\nrighty\n", "(?m)^lefty 42\n42\n"], prepare=prepare_npm,
+           expected={"netlink": "npm lists the host's addresses at its start; there is no network"})
+
+
+def prepare_pip(project):
+    files = {
+        "wheely/__init__.py": "def main():\n    print('wheely', 42)\n",
+        "wheely-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: wheely\nVersion: 1.0\n",
+        "wheely-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        "wheely-1.0.dist-info/entry_points.txt": "[console_scripts]\nwheely = wheely:main\n",
+    }
+    record = "".join(f"{name},,\n" for name in [*files, "wheely-1.0.dist-info/RECORD"])
+    with zipfile.ZipFile(f"{project}/wheely-1.0-py3-none-any.whl", "w") as wheel:
+        for name, text in {**files, "wheely-1.0.dist-info/RECORD": record}.items():
+            wheel.writestr(name, text)
+
+
+PIP = """\
+python3 -m venv --without-pip venv
+python3 -m pip --python venv/bin/python install -q --no-index --disable-pip-version-check ./wheely-1.0-py3-none-any.whl
+venv/bin/wheely
+venv/bin/python -c 'import wheely, sys; print(wheely.__file__, sys.prefix)'
+"""
+
+
+@case("tools", seconds=300)
+def pip_install():
+    """pip installs a wheel into a new environment, whose program then runs."""
+    proved("pip", PIP, ["(?m)^wheely 42$", f"{WORKSPACE}/pip/venv"], prepare=prepare_pip,
+           expected={"inet6": "urllib3 asks at its import whether there is IPv6; there is no network"})
+
+
+MULTIPROCESSING = """\
+import asyncio, concurrent.futures, multiprocessing as mp, os
+from multiprocessing import shared_memory
+
+
+def square(n):
+    return n * n
+
+
+def count(lock, value, array, queue):
+    for _ in range(20):
+        with lock:
+            value.value += 1
+    array[0] = value.value
+    queue.put(os.getpid() != os.getppid())
+
+
+def fill(name):
+    block = shared_memory.SharedMemory(name)
+    block.buf[:4] = b"done"
+    block.close()
+
+
+def main(method):
+    context = mp.get_context(method)
+    lock, value, array, queue = context.Lock(), context.Value("i"), context.Array("i", 4), context.Queue()
+    children = [context.Process(target=count, args=(lock, value, array, queue)) for _ in range(2)]
+    for child in children:
+        child.start()
+    told = [queue.get(timeout=100) for _ in children]
+    for child in children:
+        child.join()
+    print(method, value.value, max(array) <= 40, told, [child.exitcode for child in children], flush=True)
+    with concurrent.futures.ProcessPoolExecutor(2, context) as pool:
+        print(method, list(pool.map(square, range(5))), flush=True)
+    block = shared_memory.SharedMemory(create=True, size=100)
+    child = context.Process(target=fill, args=(block.name,))
+    child.start()
+    child.join()
+    print(method, bytes(block.buf[:4]), flush=True)
+    block.close()
+    block.unlink()
+
+
+async def shell():
+    child = await asyncio.create_subprocess_exec("cat", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
+    print((await child.communicate(b"asyncio"))[0].decode())
+
+
+if __name__ == "__main__":
+    for method in ("fork", "forkserver"):
+        main(method)
+    with mp.Manager() as manager:
+        shared = manager.dict(a=1)
+        print("manager", shared["a"])
+    asyncio.run(shell())
+"""
+
+
+def prepare_multiprocessing(project):
+    write(f"{project}/many.py", MULTIPROCESSING)
+
+
+@case("tools", seconds=300)
+def python_multiprocessing():
+    """Locks (SemLock), values, queues, pools and shared memory, by fork and by the fork server; a manager."""
+    proved("many", "python3 many.py\n", [
+        r"forkserver 40 True \[True, True\] \[0, 0\]", r"forkserver \[0, 1, 4, 9, 16\]", "forkserver b'done'",
+        "manager 1\nasyncio\n"], prepare=prepare_multiprocessing)
+
+
+NODE = """\
+const {spawnSync, execFileSync, execSync, fork} = require("child_process");
+const {Worker, isMainThread, parentPort} = require("worker_threads");
+const fs = require("fs"), net = require("net");
+if (process.send) {
+    process.send("forked");
+    process.disconnect();
+} else if (!isMainThread) {
+    parentPort.postMessage("worker");
+} else {
+    const r = spawnSync("sh", ["-c", "cat; echo error >&2; exit 3"], {input: "input"});
+    console.log(r.error, r.status, r.signal, String(r.stdout), String(r.stderr).trim());
+    const big = spawnSync("head", ["-c", "1000000", "/dev/zero"], {maxBuffer: 2e6});
+    console.log(big.error, big.stdout.length);
+    console.log(spawnSync("no-such-program").error.code, spawnSync("sleep", ["60"], {timeout: 50}).error.code);
+    console.log(String(execFileSync("git", ["--version"])).slice(0, 11));
+    console.log(String(execSync("echo shell | tr a-z A-Z")).trim());
+    fs.mkdirSync("watched");
+    const watcher = fs.watch("watched", (what, name) => {
+        watcher.close();
+        console.log("watched", name);
+        fork(__filename).on("message", (m) => console.log(m)).on("exit", () => {
+            new Worker(__filename).on("message", (m) => console.log(m)).on("exit", () => {
+                const path = process.env.TMPDIR + "/node.sock";
+                const server = net.createServer((s) => s.end("served")).listen(path, () => {
+                    net.connect(path).on("data", (d) => console.log(String(d))).on("close", () => server.close());
+                });
+            });
+        });
+    });
+    fs.writeFileSync("watched/file", "");
+}
+"""
+
+
+def prepare_node(project):
+    write(f"{project}/spawn.js", NODE)
+
+
+@case("tools")
+def node_spawn():
+    """spawnSync has no error that its program did not make; fork, worker threads, a socket in TMPDIR."""
+    proved("node", "node spawn.js\n", [
+        "undefined 3 null input error\nundefined 1000000\nENOENT ETIMEDOUT\ngit version\nSHELL\n",
+        "watched file\nforked\nworker\nserved\n"], prepare=prepare_node)
+
+
+GCC = {
+    "Makefile": """\
+CFLAGS = -O1 -g -Wall
+main: main.o libanswer.a plugin.so
+	$(CC) -o $@ main.o -L. -lanswer -ldl -lpthread
+libanswer.a: answer.o
+	$(AR) rcs $@ $^
+plugin.so: plugin.c
+	$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
+clean:
+	rm -f *.o *.a *.so main
+""",
+    "answer.c": "int answer(void) { return 42; }\n",
+    "plugin.c": "int plugin(void) { return 7; }\n",
+    "main.c": """\
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+int answer(void);
+static void *work(void *p) { *(int *)p = answer(); return NULL; }
+int main(void)
+{
+	int n = 0;
+	pthread_t t;
+	void *so = dlopen("./plugin.so", RTLD_NOW);
+	int (*plugin)(void) = so ? (int (*)(void))dlsym(so, "plugin") : NULL;
+	pthread_create(&t, NULL, work, &n);
+	pthread_join(t, NULL);
+	printf("built %d %d\\n", n, plugin ? plugin() : -1);
+	return 0;
+}
+""",
+}
+
+
+def prepare_gcc(project):
+    for name, text in GCC.items():
+        write(f"{project}/{name}", text)
+
+
+@case("tools")
+def gcc_build():
+    """make, two jobs: objects, an archive, a shared object, and what was built runs and loads it."""
+    proved("gcc", "make -s -j2\n./main\nmake -s clean\nls\n", ["built 42 7\nMakefile\nanswer.c\n"], prepare=prepare_gcc)
+
+
+SQLITE = """\
+sqlite3 a.db <<'S'
+create table t(n integer primary key, s text);
+begin;
+with recursive c(n) as (select 1 union all select n + 1 from c where n < 2000)
+  insert into t select n, hex(randomblob(20)) from c;
+commit;
+select count(*), sum(n) from t;
+S
+sqlite3 a.db 'pragma journal_mode = wal; insert into t values (0, 1); select count(*) from t;
+  pragma wal_checkpoint(truncate);'
+sqlite3 a.db 'attach "b.db" as b; create table b.t as select * from t order by s; vacuum; pragma integrity_check;'
+sqlite3 b.db .dump | sqlite3 c.db
+sqlite3 c.db 'pragma temp_store = file; create temp table x as select * from t; select count(*) from x;
+  delete from t; vacuum;'
+sqlite3 -readonly a.db 'select max(n) from t'
+python3 -c 'import sqlite3; print("python", sqlite3.connect("a.db").execute("select count(*) from t").fetchone())'
+ls
+"""
+
+
+@case("tools")
+def sqlite():
+    """Rollback journal and write-ahead log, temporary files, a dump, a vacuum."""
+    proved("sqlite", SQLITE, ["2000[|]2001000\nwal\n2001\n0[|]0[|]0\nok\n2001\n2000\n",
+                              "python [(]2001,[)]\na.db\nb.db\nc.db\n"])
+
+
+SSH_KEYGEN = """\
+ssh-keygen -q -t ed25519 -N '' -C comment -f deploy
+ssh-keygen -l -f deploy.pub | sed 's/SHA256:[^ ]*/SHA256/'
+ssh-keygen -y -f deploy | diff - deploy.pub && echo same
+ssh-keygen -q -p -P '' -N word -f deploy >/dev/null
+echo text >text
+ssh-keygen -q -p -P word -N '' -f deploy >/dev/null
+ssh-keygen -q -Y sign -n file -f deploy text 2>/dev/null
+echo "t $(cat deploy.pub)" >allowed
+ssh-keygen -Y verify -f allowed -I t -n file -s text.sig <text | sed 's/ key .*//'
+stat -c '%a %n' deploy*
+"""
+
+
+@case("tools")
+def ssh_keygen():
+    """A key is made, read, gets and loses a passphrase, signs; the signature is checked."""
+    proved("keygen", SSH_KEYGEN, ["256 SHA256 comment [(]ED25519[)]\nsame\n",
+                                  "Good \"file\" signature for t with ED25519\n600 deploy\n644 deploy.pub\n"])
+
+
+def prepare_gpg(_project):
+    os.makedirs(f"{HOME}/.gnupg", mode=0o700)
+
+
+GPG = """\
+gpg --batch -q --passphrase '' --quick-generate-key 'T <t@example.org>' ed25519 sign never 2>/dev/null
+gpg --batch -q --list-secret-keys --with-colons | grep -c ^sec
+echo text >text
+gpg --batch -q --clearsign text
+head -n 1 text.asc
+gpg --batch -q --verify --status-fd 1 text.asc 2>/dev/null | grep -o GOODSIG
+gpg --batch -q -o signed --detach-sign text && gpg --batch -q --verify signed text && echo detached
+gpg-connect-agent 'getinfo version' /bye | grep OK
+gpg --batch -q --export -a | grep BEGIN
+gpgconf --kill gpg-agent
+sed -i 's/text/changed/' text.asc
+gpg --batch -q --verify text.asc || echo bad
+"""
+
+
+@case("tools", seconds=300)
+def gpg_clearsign():
+    """gpg starts its agent, makes a key by it, signs with it, and what was changed does not verify."""
+    proved("gpg", GPG, ["^1\n-----BEGIN PGP SIGNED MESSAGE-----\nGOODSIG\ndetached\nOK\n",
+                        "-----BEGIN PGP PUBLIC KEY BLOCK-----\nbad\n"], policy="signer", prepare=prepare_gpg)
+
+
+TAR = """\
+mkdir -p a/deep/er out again
+echo one >a/one && ln a/one a/deep/hard && ln -s ../one a/deep/soft && chmod 640 a/one && truncate -s 1M a/sparse
+touch -d @1700000000 a/one
+tar -cSzf a.tar.gz a
+tar -xpzf a.tar.gz -C out
+diff -r a out/a && stat -c '%a %h %Y %n' out/a/one && readlink out/a/deep/soft
+tar -cf - --xattrs --acls a | tar -xpf - --xattrs --acls -C again && diff -r a again/a
+tar -tzf a.tar.gz | sort | tail -n 1
+tar -rf b.tar -C a one && tar --delete -f b.tar one && tar -tf b.tar | wc -l
+# A name of several is as good as the others when one goes; a directory by a link is still that directory.
+rm a/deep/hard && echo more >>a/one && mv a/one a/two && cat a/two
+ln -s a/deep link && cd link && echo linked >f && cat f && cd .. && ls a/deep
+"""
+
+
+@case("tools")
+def tar():
+    """Archives with hard links, symbolic links, holes, modes and times, by files and by pipes."""
+    proved("tar", TAR, ["640 2 1700000000 out/a/one\n../one\na/sparse\n0\none\nmore\nlinked\n"])
+
+
+RIPGREP = """\
+mkdir -p d/x && git init -q d && echo ignored >d/.gitignore && echo needle >d/ignored
+for i in $(seq 150); do echo "needle $i" >d/x/$i; done
+cd d
+timeout 60 rg -n needle | head -n 1 | sed 's/[0-9]*:1:needle [0-9]*/first/' || [[ ${PIPESTATUS[0]} == 1[34]* ]]
+timeout 60 rg -c needle | wc -l
+timeout 60 rg --files | wc -l
+timeout 60 rg -q needle 77 x </dev/null || timeout 60 rg -q 'needle 77$' && echo found
+echo piped needle | timeout 60 rg -o needle
+timeout 60 yes | head -n 1
+timeout 60 rg --json needle x/1 | grep -c '"type":"match"'
+"""
+
+
+@case("tools")
+def ripgrep():
+    """rg with its threads, piped to a head that ends before it, by ignore files, and from a pipe."""
+    proved("rg", "set +o pipefail\n" + RIPGREP, ["x/first\n150\n150\nfound\nneedle\ny\n1\n"])
+
+
+TMUX = """\
+export TMUX_TMPDIR=$TMPDIR HISTFILE=
+tmux -f /dev/null new-session -d -x 80 -y 24 -s main 'bash --norc --noprofile'
+tmux set-option -g history-limit 1000
+tmux send-keys -t main "stty -a >/dev/null; tty >/dev/null; echo \\$((6 * 7)) >answer; tmux wait-for -S done" Enter
+timeout 100 tmux wait-for done
+cat answer
+tmux send-keys -t main "clear; echo on the \\$TERM; tmux wait-for -S seen" Enter
+timeout 100 tmux wait-for seen
+tmux capture-pane -p -t main | grep '^on the'
+tmux split-window -t main 'cat >from-pane' && tmux list-panes -t main | wc -l
+tmux kill-server
+"""
+
+
+@case("tools")
+def tmux():
+    """A server with two terminals: a shell in one answers what it is sent, and what it shows is read back."""
+    proved("tmux", TMUX, ["^42\non the (tmux|screen)\\S*\n2\n"],
+           expected={"/proc/PID/cmdline": "tmux calls a window after what runs in it; /proc of others is closed"})
