@@ -91,8 +91,8 @@ static __always_inline bool bh_dentry_is_dir(struct dentry *dentry)
 /* Does the new name give a right that the old one has not? */
 static __always_inline bool bh_pair_gains(const struct bh_pair *pair, const struct bh_slot *new)
 {
-	if (pair->dir)
-		return new->state != pair->old_state;
+	if (pair->dir && new->below != pair->old_below)
+		return true;
 	if (new->masks.allow & ~pair->old_allow)
 		return true;
 	return pair->both_ways && pair->old_allow & ~new->masks.allow;
@@ -105,6 +105,10 @@ static __noinline long bh_judge_end(const struct bh_subject *s, struct dentry *d
 	struct bh_slot *slot = bh_look(s, dentry);
 	long ret = 0;
 
+	if (slot)
+		slot->below = 0;
+	if (pair->dir && slot && !slot->reason && !bh_is_kind(slot))
+		bh_match_below(s, slot);
 	r.hook = hook;
 	r.perms = is_new ? pair->new_perms : pair->old_perms;
 	if (is_new && slot && bh_masks_allow(slot->masks.allow, r.perms) &&
@@ -117,7 +121,7 @@ static __noinline long bh_judge_end(const struct bh_subject *s, struct dentry *d
 		ret = bh_judge_place(s, &r, slot);
 	if (slot && !is_new) {
 		pair->old_allow = slot->masks.allow;
-		pair->old_state = slot->state;
+		pair->old_below = slot->below;
 	}
 	bh_slot_release(slot);
 	return ret;

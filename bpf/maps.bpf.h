@@ -20,10 +20,10 @@ struct bh_step {
 /* Two names of one file: a link, a rename. What the old name allows is kept beside the new one's.
  */
 struct bh_pair {
-	__u32 old_allow, old_state;
+	__u32 old_allow, old_below;
 	__u32 old_perms, new_perms;
 	__u32 both_ways; /* RENAME_EXCHANGE: each name gets the other's file */
-	__u32 dir;	 /* everything below comes along: the states must be equal */
+	__u32 dir;	 /* everything below comes along */
 };
 
 /*
@@ -40,7 +40,8 @@ struct bh_slot {
 	/* the place: reason not 0 = undecided, or refused whatever the rules say */
 	__u32 reason;
 	struct bh_masks masks;
-	__u32 state; /* of the automaton: equal states have equal rights for everything below */
+	__u32 state; /* of the automaton */
+	__u32 below; /* of a directory that moves: equal ones judge all that is in it alike */
 	__u32 sbid, class;
 	__u32 self;	  /* struct bh_start */
 	__u32 cursor;	  /* of the matcher in path */

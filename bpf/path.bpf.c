@@ -80,6 +80,27 @@ __noinline int bh_match_path(const struct bh_subject *s, struct bh_slot *slot)
 	return 0;
 }
 
+/* The state of a directory's own name tells names apart that begin alike, "server" of "server.key": what
+ * is below begins behind the next '/'. */
+int bh_match_below(const struct bh_subject *s, struct bh_slot *slot)
+{
+	struct bh_table table = {};
+	struct bh_policy *policy;
+	__u32 index, below;
+
+	if (!s || !slot)
+		return 0;
+	index = BH_GENERATION_INDEX(s->generation);
+	below = slot->state;
+	policy = bh_policy_of(s);
+	table.map = bpf_map_lookup_elem(&bh_tables, &index);
+	if (!policy || !table.map || bh_table_turn(&table, below) ||
+	    bh_match_byte(&table, policy, &below, '/'))
+		slot->reason = BH_REASON_UNSURE_TABLE;
+	slot->below = below;
+	return 0;
+}
+
 #define BH_PERM_CONTENT (BH_PERM_READ | BH_PERM_WRITE | BH_PERM_APPEND | BH_PERM_ATTRIBUTES)
 #define BH_PERM_NAMES (BH_PERM_CREATE | BH_PERM_DELETE | BH_PERM_LINK)
 

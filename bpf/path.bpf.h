@@ -43,6 +43,9 @@ __noinline int bh_place_start(const struct bh_subject *s, struct bh_slot *slot);
 /* The masks of slot->path[slot->cursor..], from slot->state. */
 __noinline int bh_match_path(const struct bh_subject *s, struct bh_slot *slot);
 
+/* slot->below, from slot->state. */
+__noinline int bh_match_below(const struct bh_subject *s, struct bh_slot *slot);
+
 /* Allowed (0), or refused with the place as the object (errno, as bh_refuse_errno). The slot is NULL
  * when none was free. */
 __noinline int bh_judge_place_errno(const struct bh_subject *s, struct bh_refusal *r,

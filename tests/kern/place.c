@@ -353,6 +353,42 @@ static int case_move_directory(struct kern *kern)
 	return 0;
 }
 
+/* A directory whose name another rule's name begins with moves as any other; one to a name that may be
+ * listed, from one that may not, does not. */
+static int case_move_alike(struct kern *kern)
+{
+	struct rule rules[] = {
+		ALLOW(BH_PERM_WRITE | BH_PERM_CREATE | BH_PERM_DELETE, FIXTURE "/work/**"),
+		ALLOW(BH_PERM_READ, FIXTURE "/work/*/**"),
+		ALLOW(BH_PERM_READ, FIXTURE "/work/listed"),
+		DENY(BH_PERM_READ, "/**/server.key"),
+		DENY(BH_PERM_READ, FIXTURE "/work/dir/unlisted"),
+	};
+	static const struct {
+		const char *from, *to;
+		int r;
+	} moves[] = {
+		{FIXTURE "/work/sub", FIXTURE "/work/server", 0},
+		{FIXTURE "/work/server", FIXTURE "/work/backend", 0},
+		{FIXTURE "/work/backend", FIXTURE "/work/listed", 0},
+		{FIXTURE "/work/listed", FIXTURE "/work/dir/unlisted", 0},
+		{FIXTURE "/work/dir/unlisted", FIXTURE "/work/dir/server", EACCES},
+	};
+	const struct cell_options options = {.rules = rules, .nrules = 5};
+	_cleanup_cell_ struct cell *cell = cell_new(kern, &options);
+	size_t i;
+	int r;
+
+	CHECK(cell, "no cell");
+	CHECK(mkdir(FIXTURE "/work/dir", 0755) == 0, "mkdir");
+	for (i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
+		r = cell_verb(cell, INSIDE, "rename", moves[i].from, moves[i].to, NULL);
+		CHECK(r == moves[i].r, "%s to %s: %s", moves[i].from, moves[i].to, outcome_text(r));
+	}
+	CHECK(last_reason(cell, BH_HOOK_PATH_RENAME) == BH_REASON_RIGHTS, "another reason");
+	return 0;
+}
+
 /* --- names that a provider made before it was confined --- */
 
 /* A mount namespace of its own, with the secret at the place of what may be read; in a user
@@ -528,6 +564,7 @@ static int case_allowed(struct kern *kern)
 }
 
 const struct test_case place_cases[] = {
+	{"place/move-alike", case_move_alike, CASE_REFUSES},
 	{"place/foreign-mounts", case_foreign_mounts, CASE_ALLOWS},
 	{"place/deep-allowed", case_deep_allowed, CASE_ALLOWS},
 	{"place/deep-refused", case_deep_refused, CASE_REFUSES},

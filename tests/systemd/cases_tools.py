@@ -83,6 +83,12 @@ exec:
 network: none
 """
 
+# Lets sandboxes be made inside.
+SANDBOXER = (CODER.replace("name: coder", "name: sandboxer")
+             .replace("  - base/shell\n", "  - base/shell\n  - base/nested-sandbox\n")
+             .replace("network: none", "nested-sandbox: true\nnetwork: none"))
+POLICY_TEXTS = {"coder": CODER, "signer": SIGNER, "sandboxer": SANDBOXER}
+
 # Runs each script that it is told of, one a connection.
 WORKER = """\
 import os, socket, subprocess, sys
@@ -140,21 +146,21 @@ def write_credentials():
 
 
 def begin():
-    """Once for all cases: three services that do the same, one with each policy and one with none."""
+    """Once for all cases: services that do the same, one with each policy and one with none."""
     agent_is_back()
     if compartments(name="coder"):
         return
     make(TOP, RUN)
     write(WORKER_PY, WORKER)
     write_credentials()
-    write(f"{POLICIES}/coder.yaml", CODER)
-    write(f"{POLICIES}/signer.yaml", SIGNER)
-    for name in ("free", "coder", "signer"):
+    for name, text in POLICY_TEXTS.items():
+        write(f"{POLICIES}/{name}.yaml", text)
+    for name in ("free", *POLICY_TEXTS):
         write(f"{UNITS}/tools-{name}.service", SERVICE.format(
             name=name, user=USER, home=HOME, tmpdir=TMPDIR, secret=SECRET, worker=WORKER_PY, run=RUN))
         must("systemctl", "start", f"tools-{name}.service")
         wait_for(f"{name} serves", lambda: os.path.exists(f"{RUN}/{name}"))
-    for name in ("coder", "signer"):
+    for name in POLICY_TEXTS:
         attach(f"{POLICIES}/{name}.yaml", "--cgroup", cgroup_of(f"tools-{name}.service"))
 
 
@@ -645,3 +651,24 @@ def tmux():
     """A server with two terminals: a shell in one answers what it is sent, and what it shows is read back."""
     proved("tmux", TMUX, ["^42\non the (tmux|screen)\\S*\n2\n"],
            expected={"/proc/PID/cmdline": "tmux calls a window after what runs in it; /proc of others is closed"})
+
+
+BWRAP = """\
+sandbox() {
+	bwrap --new-session --die-with-parent --unshare-user --unshare-pid --unshare-ipc --unshare-net --unshare-uts \
+		--unshare-cgroup-try --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp --bind "$PWD" "$PWD" --chdir "$PWD" "$@"
+}
+sandbox sh -c 'echo inside $$; echo new >made; read -r pid rest </proc/self/stat; echo $pid'
+cat made
+sandbox sh -c 'mkdir /tmp/d && echo scratch >/tmp/d/x && mv /tmp/d/x /tmp/y && cat /tmp/y && echo lost >/dev/null'
+sandbox --hostname box --setenv A b python3 -c 'import os; print(os.uname().nodename, os.environ["A"])'
+sandbox git init -q repo && sandbox git -C repo commit -q --allow-empty -m one && git -C repo log --format=%s
+sandbox bwrap --unshare-user --unshare-pid --ro-bind / / --proc /proc sh -c 'echo twice $$'
+ls /tmp/y 2>/dev/null || echo gone
+"""
+
+
+@case("tools")
+def bubblewrap():
+    """Sandboxes as Codex and srt make them for each command, and one in another."""
+    proved("bwrap", BWRAP, ["^inside 2\n2\nnew\nscratch\nbox b\none\ntwice 2\ngone\n"], policy="sandboxer")
