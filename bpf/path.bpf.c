@@ -171,23 +171,6 @@ int bh_place_start(const struct bh_subject *s, struct bh_slot *slot)
 	return 0;
 }
 
-/* The place as what the event is about, and the event. */
-static int bh_tell_place(const struct bh_subject *s, struct bh_refusal *r, struct bh_slot *slot)
-{
-	__u64 length, pos;
-
-	r->kind = BH_OBJECT_PATH;
-	r->object[0] = slot->sbid;
-	r->object[1] = slot->class;
-	if (slot->pos < BH_PATH_END) {
-		pos = BH_BOUND(slot->pos, BH_PATH_END - 1);
-		length = BH_BOUND(BH_PATH_END - 1 - pos, BH_PATH_END - 1) + 1;
-		if (bpf_probe_read_kernel(slot->tail, length, &slot->path[pos]) == 0)
-			r->object[2] = r->tail = length;
-	}
-	return bh_refuse_errno(s, r, slot);
-}
-
 /* Told already. Whoever comes to a hook from now on is killed there (bh_subject_find), the rest by
  * the agent: kernel programs cannot go through a cgroup's tasks here. */
 static __noinline int bh_trip(const struct bh_subject *s)
@@ -203,42 +186,62 @@ static __noinline int bh_trip(const struct bh_subject *s)
 	return bpf_send_signal(SIGKILL);
 }
 
-static int bh_refuse_place(const struct bh_subject *s, struct bh_refusal *r, struct bh_slot *slot)
+static __always_inline bool bh_place_allows(const struct bh_slot *slot, const struct bh_refusal *r)
 {
-	int error;
+	return !slot->reason &&
+	       (bh_masks_allow(slot->masks.allow, r->perms) || slot->masks.allow & r->any);
+}
 
-	if (!slot) {
-		r->reason = BH_REASON_UNSURE_SLOT;
-		return bh_refuse_errno(s, r, NULL);
-	}
+/* Why it is to be told, and how. */
+static __always_inline void bh_place_why(const struct bh_slot *slot, struct bh_refusal *r)
+{
 	if (slot->reason) {
 		r->reason = slot->reason;
+	} else if (bh_place_allows(slot, r)) {
+		r->reason = BH_REASON_AUDITED;
+		r->bits |= BH_EVENT_AUDIT;
 	} else if (slot->masks.tripwire & (r->perms | r->any)) {
 		r->reason = BH_REASON_TRIPWIRE;
 		r->bits |= BH_EVENT_TRIPWIRE;
 	} else if (r->perms && (r->perms & ~slot->masks.allow & ~slot->masks.quiet) == 0) {
 		r->bits |= BH_EVENT_QUIET;
 	}
-	error = bh_tell_place(s, r, slot);
-	if (error && r->bits & BH_EVENT_TRIPWIRE)
-		bh_trip(s);
-	return error;
 }
 
-static __noinline int bh_audit_place(const struct bh_subject *s, struct bh_refusal *r,
-				     struct bh_slot *slot)
+/* The place as what the event is about, and the event. One call for what is refused and what is let
+ * through: the verifier goes through it for each. */
+static __noinline int bh_tell_place(const struct bh_subject *s, struct bh_refusal *r,
+				    struct bh_slot *slot)
 {
-	r->reason = BH_REASON_AUDITED;
-	r->bits |= BH_EVENT_AUDIT;
-	return bh_tell_place(s, r, slot);
+	__u64 length, pos;
+
+	bh_place_why(slot, r);
+	r->kind = BH_OBJECT_PATH;
+	r->object[0] = slot->sbid;
+	r->object[1] = slot->class;
+	if (slot->pos < BH_PATH_END) {
+		pos = BH_BOUND(slot->pos, BH_PATH_END - 1);
+		length = BH_BOUND(BH_PATH_END - 1 - pos, BH_PATH_END - 1) + 1;
+		if (bpf_probe_read_kernel(slot->tail, length, &slot->path[pos]) == 0)
+			r->object[2] = r->tail = length;
+	}
+	return bh_refuse_errno(s, r, slot);
 }
 
 int bh_judge_place_errno(const struct bh_subject *s, struct bh_refusal *r, struct bh_slot *slot)
 {
+	int error;
+
 	if (!s || !r)
 		return BH_EACCES;
-	if (!slot || slot->reason ||
-	    !(bh_masks_allow(slot->masks.allow, r->perms) || slot->masks.allow & r->any))
-		return bh_refuse_place(s, r, slot);
-	return slot->masks.audit & (r->perms | r->any) ? bh_audit_place(s, r, slot) : 0;
+	if (!slot) {
+		r->reason = BH_REASON_UNSURE_SLOT;
+		return bh_refuse_errno(s, r, NULL);
+	}
+	if (bh_place_allows(slot, r) && !(slot->masks.audit & (r->perms | r->any)))
+		return 0;
+	error = bh_tell_place(s, r, slot);
+	if (error && r->bits & BH_EVENT_TRIPWIRE)
+		bh_trip(s);
+	return error;
 }
