@@ -49,7 +49,7 @@ $(SKEL): $(BUILD)/bulkhead.bpf.o
 	$(call say,SKEL)
 	$(Q)$(BPFTOOL) gen skeleton $< name bulkhead_bpf > $@
 
-$(BUILD)/user/kern/kern.o: $(SKEL)
+$(BUILD)/user/kern/load.o: $(SKEL)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)

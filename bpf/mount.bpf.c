@@ -6,6 +6,8 @@
  *   sb_mount                  there, in mounts of such a user namespace: changes of what is mounted,
  *                             and new filesystems of four kinds
  *   move_mount                closed: the way in of what fsopen(2) makes
+ *   fs_context_parse_param    of other filesystems than those four: overlayfs makes and removes files
+ *                             in its layers while it is mounted, and fsopen(2) asks sb_mount nothing
  *   sb_alloc_security         remembers superblocks that members make
  *   sb_free_security          forgets a superblock before its address can be used again
  */
@@ -22,12 +24,10 @@ int BPF_PROG(bh_userns, const struct cred *cred, int ret)
 #define BH_MOUNT_CHANGES \
 	(MS_REMOUNT | MS_BIND | MS_MOVE | MS_UNBINDABLE | MS_PRIVATE | MS_SLAVE | MS_SHARED)
 
-static __always_inline bool bh_mount_is_nested(const char *type, unsigned long flags)
+static __always_inline bool bh_is_nested_type(const char *type)
 {
 	char text[8] = {};
 
-	if (flags & BH_MOUNT_CHANGES)
-		return true;
 	if (bpf_probe_read_kernel_str(text, sizeof(text), type) < 0)
 		return false;
 	return !bpf_strncmp(text, sizeof(text), "tmpfs") ||
@@ -42,7 +42,8 @@ int BPF_PROG(bh_sb_mount, const char *dev, const struct path *path, const char *
 	     unsigned long flags, void *data, int ret)
 {
 	BH_ENTER(s, SB_MOUNT, ret);
-	if (bh_may_nest(&s) && bh_has_own_mounts() && bh_mount_is_nested(type, flags))
+	if (bh_may_nest(&s) && bh_has_own_mounts() &&
+	    (flags & BH_MOUNT_CHANGES || bh_is_nested_type(type)))
 		return 0;
 	return BH_CLOSED(s, SB_MOUNT, flags);
 }
@@ -52,6 +53,16 @@ int BPF_PROG(bh_move_mount, const struct path *from, const struct path *to, int 
 {
 	BH_ENTER(s, MOVE_MOUNT, ret);
 	return BH_CLOSED(s, MOVE_MOUNT, 0);
+}
+
+/* With the events of mounts; the kernel asks for each option, "source" among them. */
+SEC("lsm/fs_context_parse_param")
+int BPF_PROG(bh_fs_param, struct fs_context *fc, struct fs_parameter *param, int ret)
+{
+	BH_ENTER(s, SB_MOUNT, ret);
+	if (bh_may_nest(&s) && bh_is_nested_type(BPF_CORE_READ(fc, fs_type, name)))
+		return 0;
+	return BH_CLOSED(s, SB_MOUNT, 0);
 }
 
 /* Its type is not set yet: it is asked for when files there are judged. What is not remembered is
@@ -64,7 +75,8 @@ int BPF_PROG(bh_sb_alloc, struct super_block *sb, int ret)
 	struct bh_tally *tally;
 	struct bh_own own = {};
 
-	if (ret || bh_subject_member(&s) != BH_SUBJECT_SOME)
+	/* Not what a service manager's child mounts for the unit that it becomes. */
+	if (ret || bh_subject_current(&s) != BH_SUBJECT_SOME || !bh_may_nest(&s))
 		return ret;
 	own.serial = s.serial;
 	own.tally = s.tally;

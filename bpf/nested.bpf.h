@@ -9,8 +9,9 @@
 #include "verdict.bpf.h"
 
 /* What bubblewrap asks for: it mounts, changes the root, maps users, brings a loopback up, looks at its
- * child. Of what NET_ADMIN could do the families of sockets that can be made leave routes, and of what
- * SYS_PTRACE could do ptrace_access_check leaves peers. */
+ * child. Of what NET_ADMIN could do the families of sockets that can be made leave rtnetlink (addresses,
+ * routes, links, queues) of a network that leads nowhere, and of what SYS_PTRACE could do
+ * ptrace_access_check leaves peers. */
 #define BH_NESTED_CAPS                                                                           \
 	(1ULL << CAP_SETGID | 1ULL << CAP_SETUID | 1ULL << CAP_SETPCAP | 1ULL << CAP_NET_ADMIN | \
 	 1ULL << CAP_SYS_CHROOT | 1ULL << CAP_SYS_PTRACE | 1ULL << CAP_SYS_ADMIN)

@@ -111,10 +111,13 @@ int bh_match_below(const struct bh_subject *s, struct bh_slot *slot)
 static __noinline __u32 bh_place_own(const struct bh_subject *s, struct bh_slot *slot)
 {
 	struct super_block *sb = (void *)slot->superblock;
-	__u64 address = slot->superblock;
-	struct bh_own *own = bpf_map_lookup_elem(&bh_own_superblocks, &address);
-	__u64 magic;
+	struct bh_policy *policy = bh_policy_of(s);
+	__u64 address = slot->superblock, magic;
+	struct bh_own *own;
 
+	if (!policy || !(policy->flags & BH_POLICY_NESTED))
+		return 0;
+	own = bpf_map_lookup_elem(&bh_own_superblocks, &address);
 	if (!own || own->serial != s->serial)
 		return 0;
 	magic = BPF_CORE_READ(sb, s_magic);

@@ -115,14 +115,15 @@ static __always_inline bool bh_task_is_peer(const struct bh_subject *s, struct t
  * credentials, on every kernel (FMODE_BACKING is younger, moves, and marks none of the opens that copy
  * a file up). Who else borrows: io_uring, of whom it asks - nobody gets a ring inside, but one that is
  * older than the label is not trusted, nor its workers; a core dump, to a name and a place of the
- * task's; access(2), which opens nothing.
+ * task's; access(2), which opens nothing. And overlayfs itself, when a member mounts it in a sandbox of
+ * its own: what a user namespace below the first one lends is not trusted.
  */
 static __always_inline bool bh_is_filesystem(void)
 {
 	struct task_struct *task = BH_READONLY(struct task_struct, bpf_get_current_task_btf());
 
 	return task->cred != task->real_cred && !task->io_uring &&
-	       !(task->flags & (PF_IO_WORKER | PF_DUMPCORE));
+	       !(task->flags & (PF_IO_WORKER | PF_DUMPCORE)) && task->cred->user_ns->level == 0;
 }
 
 #endif

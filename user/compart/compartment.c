@@ -79,7 +79,8 @@ int jit_mark(struct kern *kern, __u32 id, const struct policy *policy, const pid
 		size_t n = 0;
 		int r;
 
-		if (!process_may_jit(policy, pids[i]))
+		/* The name of its program is one of its mounts: asked after it was read. */
+		if (!process_may_jit(policy, pids[i]) || process_is_foreign(pids[i]))
 			continue;
 		r = kern_tasks(kern, &query, &tasks, &n, error);
 		if (r)
@@ -230,6 +231,22 @@ static int take_policy(struct compartment *c, struct policy *policy, struct erro
 	return 0;
 }
 
+int check_nested(const struct policy *policy, const pid_t *pids, size_t npids, struct error *error)
+{
+	for (size_t i = 0; policy->nested && i < npids; i++) {
+		int r = process_is_foreign(pids[i]);
+
+		if (r == -ESRCH || r == 0)
+			continue;
+		return error_set(
+			error, r < 0 ? -r : EPERM,
+			"nested-sandbox: process %d is in a user namespace already: what is "
+			"mounted there need not be its own; end it first",
+			(int)pids[i]);
+	}
+	return 0;
+}
+
 static int reload_locked(struct kern *kern, struct compartment *c, struct policy **policy,
 			 struct error *error)
 {
@@ -239,6 +256,8 @@ static int reload_locked(struct kern *kern, struct compartment *c, struct policy
 	size_t n = 0;
 	int r = members(kern, c->id, &pids, &n, error);
 
+	if (!r && !(c->loaded && c->loaded->nested))
+		r = check_nested(*policy, pids, n, error);
 	if (!r)
 		r = mounts_read(kern, pids, n, &mounts, error);
 	if (!r)

@@ -62,6 +62,9 @@ static int compile(struct enrolment *e, __u32 *ret_generation, struct error *err
 	int r;
 
 	mounts_done(&e->mounts);
+	r = check_nested(e->c->loaded, e->pids, e->npids, error);
+	if (r)
+		return r;
 	r = mounts_read(e->kern, e->pids, e->npids, &e->mounts, error);
 	return r ? r : policy_compile(e->c->loaded, &e->mounts, e->kern, ret_generation, error);
 }

@@ -96,6 +96,11 @@ int mapping_parse(char *line, struct mapping *ret);
 /* --- view.c --- */
 /* The text of every distinct mount table of these processes (of ours, when none has one), each after
  * a line "PID". -ESRCH, -E2BIG. */
+/* With nested-sandbox what a user namespace has is its maker's, so none may be older than the policy.
+ * 0, or -EPERM and an error that names the process. */
+int check_nested(const struct policy *policy, const pid_t *pids, size_t npids, struct error *error);
+/* Is it in a user namespace that is not ours, or are its mounts of one? 1, 0 or -errno. */
+int process_is_foreign(pid_t pid);
 int mounts_tables(const pid_t *pids, size_t npids, char **ret);
 /* The mount a descriptor of ours stands on. */
 int fd_mount(int fd, unsigned int *ret);

@@ -32,6 +32,7 @@ struct namespace_key {
 struct tables {
 	struct namespace_key keys[MAX_NAMESPACES];
 	size_t nkeys;
+	bool foreign; /* there was somebody whose view does not count */
 	char *text;
 	size_t n;
 };
@@ -60,8 +61,7 @@ static int read_key(pid_t pid, struct namespace_key *ret)
 	return 0;
 }
 
-/* Is it in a user namespace that is not ours, or are its mounts of one? 1, 0 or -errno. */
-static int is_foreign(pid_t pid)
+int process_is_foreign(pid_t pid)
 {
 	_cleanup_close_ int mounts = -1, owner = -1;
 	struct stat own, user;
@@ -114,14 +114,28 @@ static int append(struct tables *tables, pid_t pid, const char *table, size_t n)
 	return 0;
 }
 
+/* Asked again when the table was read: a member that runs can go over into a sandbox meanwhile, and
+ * never comes back out of a user namespace. 1: it is as it was. */
+static int is_still(pid_t pid, const struct namespace_key *key)
+{
+	struct namespace_key now = {};
+	int r = process_is_foreign(pid);
+
+	if (r)
+		return r > 0 ? 0 : r;
+	r = read_key(pid, &now);
+	return r ? r : !memcmp(&now, key, sizeof(now));
+}
+
 static int read_table(struct tables *tables, pid_t pid)
 {
 	_cleanup_free_ char *table = NULL;
 	struct namespace_key key = {};
 	char path[64];
 	size_t n = 0;
-	int r = is_foreign(pid);
+	int r = process_is_foreign(pid);
 
+	tables->foreign |= r > 0;
 	if (!r)
 		r = read_key(pid, &key);
 	if (r || !key_is_new(tables, &key))
@@ -135,6 +149,9 @@ static int read_table(struct tables *tables, pid_t pid)
 		return 0;
 	if (r)
 		return r == -EFBIG ? -E2BIG : r;
+	r = is_still(pid, &key);
+	if (r <= 0)
+		return r == -ESRCH ? 0 : r;
 	tables->keys[tables->nkeys++] = key;
 	return append(tables, pid, table, n);
 }
@@ -146,6 +163,9 @@ int mounts_tables(const pid_t *pids, size_t npids, char **ret)
 
 	for (size_t i = 0; !r && i < npids; i++)
 		r = read_table(&tables, pids[i]);
+	/* Our own view is not that of members who are all in sandboxes: it can lack a deny's name. */
+	if (!r && !tables.n && tables.foreign)
+		r = -EXDEV;
 	if (!r && !tables.n)
 		r = read_table(&tables, getpid());
 	if (!r && !tables.n)
@@ -343,7 +363,10 @@ int mounts_read(struct kern *kern, const pid_t *pids, size_t npids, struct mount
 	r = mounts_tables(pids, npids, &mounts.tables);
 	if (r)
 		return error_set(error, -r, "mount tables of the subtree: %s%s", strerror(-r),
-				 r == -E2BIG ? " (too many mounts or mount namespaces)" : "");
+				 r == -E2BIG   ? " (too many mounts or mount namespaces)"
+				 : r == -EXDEV ? " (all its processes are in user namespaces of "
+						 "their own, whose mounts name nothing)"
+					       : "");
 	text = strdup(mounts.tables);
 	if (!text)
 		return error_set(error, ENOMEM, "out of memory");

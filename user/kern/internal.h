@@ -48,6 +48,13 @@ struct kern {
 	bool locked;
 };
 
+/* --- load.c --- */
+/* Loads, attaches and pins the set; nothing of it is left when that fails. The caller holds the lock. */
+int kern_load(struct error *error);
+/* SHA-256 of the built-in object. */
+void kern_digest(__u8 digest[32]);
+bool kern_has_hook(const struct btf *btf, const char *hook);
+
 int kern_meta_read(struct kern *kern, struct bh_meta *ret);
 int kern_meta_write(struct kern *kern, const struct bh_meta *meta);
 /* Path of a pin below KERN_PIN_DIR. */

@@ -20,10 +20,7 @@
 
 #include "base/cleanup.h"
 #include "audit/names.h"
-#include "bulkhead.skel.h"
 
-/* The new set stands here until it is whole; one rename puts it in place. */
-#define PIN_DIR_NEW KERN_PIN_DIR "-new" /* bpffs refuses names with dots */
 #define LOCK_FILE KERN_RUN_DIR "/lock"
 #define OPEN_LOCK_MS 60000 /* another process may be loading, which takes seconds */
 
@@ -34,7 +31,6 @@ static const char *const map_names[KERN_MAP_COUNT] = {KERN_MAPS(KERN_NAME_)};
 static const char *const prog_names[KERN_PROG_COUNT] = {KERN_PROGS(KERN_NAME_)};
 #undef KERN_NAME_
 
-DEFINE_CLEANUP(struct bulkhead_bpf *, bulkhead_bpf__destroy)
 DEFINE_CLEANUP(struct btf *, btf__free)
 DEFINE_CLEANUP(struct kern *, kern_close)
 
@@ -105,241 +101,6 @@ void kern_unlock(struct kern *kern)
 	kern->locked = false;
 }
 
-/* --- loading --- */
-
-static const char *lsm_hook_of(const struct bpf_program *prog)
-{
-	const char *section = bpf_program__section_name(prog);
-
-	return strncmp(section, "lsm/", 4) == 0 ? section + 4 : NULL;
-}
-
-/* Programs for one form of a hook whose arguments changed, with how many it has then. */
-static const struct shape {
-	const char *program;
-	__u16 arguments;
-} shapes[] = {{"bh_setattr", 3}, {"bh_setattr_two", 2}};
-
-static const struct shape *shape_of(const struct bpf_program *prog)
-{
-	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
-		if (strcmp(bpf_program__name(prog), shapes[i].program) == 0)
-			return &shapes[i];
-	return NULL;
-}
-
-#define HOOK_PREFIX "bpf_lsm_"
-
-static bool kernel_has_hook(const struct btf *btf, const char *hook)
-{
-	char name[128];
-
-	snprintf(name, sizeof(name), HOOK_PREFIX "%s", hook);
-	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) >= 0;
-}
-
-static bool fits(const struct bpf_program *prog, const char *hook, const struct btf_type *proto)
-{
-	const struct shape *shape = shape_of(prog);
-
-	return lsm_hook_of(prog) && strcmp(lsm_hook_of(prog), hook) == 0 &&
-	       (!shape || btf_vlen(proto) == shape->arguments);
-}
-
-static void choose_for(struct bpf_object *object, const char *hook, const struct btf_type *proto)
-{
-	struct bpf_program *prog;
-
-	bpf_object__for_each_program(prog, object)
-	{
-		if (fits(prog, hook, proto))
-			bpf_program__set_autoload(prog, true);
-	}
-}
-
-/* Loads what this kernel has a hook for. One pass: BTF has more than a hundred thousand types. */
-static void choose_programs(const struct btf *btf, struct bpf_object *object)
-{
-	const size_t prefix = strlen(HOOK_PREFIX);
-	struct bpf_program *prog;
-	const struct btf_type *t;
-	const char *name;
-
-	bpf_object__for_each_program(prog, object)
-		bpf_program__set_autoload(prog, !lsm_hook_of(prog));
-	for (__u32 id = 1; id < btf__type_cnt(btf); id++) {
-		t = btf__type_by_id(btf, id);
-		name = btf_is_func(t) ? btf__name_by_offset(btf, t->name_off) : "";
-		if (strncmp(name, HOOK_PREFIX, prefix) == 0)
-			choose_for(object, name + prefix, btf__type_by_id(btf, t->type));
-	}
-}
-
-/* Attached here for good? Iterators and cgroup programs are attached per use. */
-static bool is_attached_once(const struct bpf_program *prog)
-{
-	return lsm_hook_of(prog) || strncmp(bpf_program__section_name(prog), "tp_btf/", 7) == 0;
-}
-
-/* "file_open" of "lsm/file_open": the name of a link's pin, and the hook table's text. */
-static const char *link_name(const struct bpf_program *prog)
-{
-	return strchr(bpf_program__section_name(prog), '/') + 1;
-}
-
-static int silent(enum libbpf_print_level level, const char *format, va_list ap)
-{
-	if (level == LIBBPF_WARN && getenv("BULKHEAD_LIBBPF"))
-		return vfprintf(stderr, format, ap);
-	return 0;
-}
-
-static int load_set(struct bulkhead_bpf **ret, struct error *error)
-{
-	_cleanup_(cleanup_bulkhead_bpf__destroy) struct bulkhead_bpf *skel = NULL;
-	_cleanup_(cleanup_btf__free) struct btf *btf = NULL;
-	int r;
-
-	libbpf_set_print(silent);
-	btf = btf__load_vmlinux_btf();
-	if (!btf)
-		return error_set(error, errno, "cannot read the kernel's BTF: %s", strerror(errno));
-	skel = bulkhead_bpf__open();
-	if (!skel)
-		return error_set(error, errno, "cannot open the built-in programs: %s",
-				 strerror(errno));
-	choose_programs(btf, skel->obj);
-	r = bulkhead_bpf__load(skel);
-	if (r < 0)
-		return error_set(
-			error, -r,
-			"the kernel does not load the programs: %s%s; BULKHEAD_LIBBPF=1 shows "
-			"the verifier's reason",
-			strerror(-r),
-			r == -EPERM ? " (a kernel that forbids LSM programs, or lockdown)" : "");
-	*ret = TAKE_PTR(skel);
-	return 0;
-}
-
-static int pin_path(char *buffer, size_t size, const char *directory, const char *name)
-{
-	snprintf(buffer, size, PIN_DIR_NEW "/%s", directory);
-	if (mkdir(buffer, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	snprintf(buffer, size, PIN_DIR_NEW "/%s/%s", directory, name);
-	return 0;
-}
-
-static int pin_fd(int fd, const char *directory, const char *name)
-{
-	char path[PATH_MAX];
-	int r = pin_path(path, sizeof(path), directory, name);
-
-	if (r < 0)
-		return r;
-	return bpf_obj_pin(fd, path) < 0 ? -errno : 0;
-}
-
-static int pin_maps(struct bulkhead_bpf *skel)
-{
-	struct bpf_map *map;
-	int r;
-
-	bpf_object__for_each_map(map, skel->obj)
-	{
-		const char *name = bpf_map__name(map);
-
-		/* libbpf puts the object's name before those of data sections. */
-		if (strstr(name, ".data.ask"))
-			name = "data_ask";
-		else if (strchr(name, '.'))
-			continue; /* constants: held by the programs */
-		r = pin_fd(bpf_map__fd(map), "maps", name);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-static int attach_and_pin(struct bulkhead_bpf *skel, struct error *error)
-{
-	struct bpf_program *prog;
-	int r;
-
-	bpf_object__for_each_program(prog, skel->obj)
-	{
-		struct bpf_link *link;
-
-		if (!bpf_program__autoload(prog))
-			continue;
-		if (!is_attached_once(prog)) {
-			r = pin_fd(bpf_program__fd(prog), "progs", bpf_program__name(prog));
-			if (r < 0)
-				return error_set(error, -r, "cannot pin %s: %s",
-						 bpf_program__name(prog), strerror(-r));
-			continue;
-		}
-		link = bpf_program__attach(prog);
-		if (!link)
-			return error_set(error, errno, "cannot attach %s: %s",
-					 bpf_program__section_name(prog), strerror(errno));
-		r = pin_fd(bpf_link__fd(link), "links", link_name(prog));
-		bpf_link__destroy(link);
-		if (r < 0)
-			return error_set(error, -r, "cannot pin the link of %s: %s",
-					 bpf_program__section_name(prog), strerror(-r));
-	}
-	return 0;
-}
-
-static void own_digest(__u8 digest[32])
-{
-	size_t size;
-	const void *elf = bulkhead_bpf__elf_bytes(&size);
-
-	crypto_hash_sha256(digest, elf, size);
-}
-
-static int write_first_meta(struct bulkhead_bpf *skel)
-{
-	struct bh_meta meta = {.abi = BH_ABI, .next_generation = 1, .next_sbid = 1};
-	__u32 key = 0;
-
-	own_digest(meta.digest);
-	return bpf_map_update_elem(bpf_map__fd(skel->maps.bh_metas), &key, &meta, BPF_ANY) < 0
-		       ? -errno
-		       : 0;
-}
-
-static int load_and_pin(struct error *error)
-{
-	_cleanup_(cleanup_bulkhead_bpf__destroy) struct bulkhead_bpf *skel = NULL;
-	int r;
-
-	/* Left by a load that died: nothing of it is in use. */
-	r = kern_pins_remove(PIN_DIR_NEW);
-	if (r == 0)
-		r = mkdir(PIN_DIR_NEW, 0700) < 0 ? -errno : 0;
-	if (r < 0)
-		return error_set(error, -r, "cannot make %s: %s", PIN_DIR_NEW, strerror(-r));
-	r = load_set(&skel, error);
-	if (r == 0) {
-		r = pin_maps(skel);
-		if (r == 0)
-			r = write_first_meta(skel);
-		if (r < 0)
-			error_set(error, -r, "cannot pin the maps below %s: %s", PIN_DIR_NEW,
-				  strerror(-r));
-	}
-	if (r == 0)
-		r = attach_and_pin(skel, error);
-	if (r == 0 && rename(PIN_DIR_NEW, KERN_PIN_DIR) < 0)
-		r = error_set(error, errno, "cannot rename %s: %s", PIN_DIR_NEW, strerror(errno));
-	if (r < 0)
-		kern_pins_remove(PIN_DIR_NEW);
-	return r;
-}
-
 /* --- adopting --- */
 
 static int adopt_objects(struct kern *kern, struct error *error)
@@ -378,7 +139,7 @@ static int check_digest(struct kern *kern, struct error *error)
 	if (r < 0)
 		return error_set(error, -r, "cannot read the pinned set's digest: %s",
 				 strerror(-r));
-	own_digest(digest);
+	kern_digest(digest);
 	if (meta.abi != BH_ABI || memcmp(meta.digest, digest, sizeof(digest)) != 0)
 		return error_set(
 			error, ESTALE,
@@ -445,7 +206,7 @@ static int open_set(struct kern *kern, struct error *error)
 	int r = kern_is_loaded(error);
 
 	if (r == 0)
-		r = load_and_pin(error);
+		r = kern_load(error);
 	if (r >= 0)
 		r = adopt_objects(kern, error);
 	if (r == 0)
@@ -559,7 +320,7 @@ int kern_hook_state(struct kern *kern, enum bh_hook hook, enum kern_hook_state *
 		kern->btf = btf__load_vmlinux_btf();
 	if (!kern->btf)
 		return -errno;
-	*ret = carrier == BH_HOOK_CGROUP_MOVE || kernel_has_hook(kern->btf, hook_name(carrier))
+	*ret = carrier == BH_HOOK_CGROUP_MOVE || kern_has_hook(kern->btf, hook_name(carrier))
 		       ? KERN_HOOK_LOST
 		       : KERN_HOOK_ABSENT;
 	return 0;
