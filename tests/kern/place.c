@@ -416,7 +416,9 @@ static int is_named(struct kern *kern, pid_t pid)
 	bool named = false;
 	size_t i;
 
-	CHECK(mounts_read(kern, &pid, 1, &mounts, &error) == 0, "%.200s", error.text);
+	const pid_t pids[] = {getpid(), pid};
+
+	CHECK(mounts_read(kern, pids, 2, &mounts, &error) == 0, "%.200s", error.text);
 	for (i = 0; i < mounts.n; i++)
 		named |= !strcmp(mounts.views[i].point, FIXTURE "/open") &&
 			 !strcmp(mounts.views[i].root, FIXTURE "/secret");
@@ -427,7 +429,9 @@ static int is_named(struct kern *kern, pid_t pid)
 static int case_foreign_mounts(struct kern *kern)
 {
 	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
-	int user, named;
+	struct mounts mounts = {};
+	struct error error = {};
+	int user, named, r;
 	pid_t pid;
 
 	CHECK(cell, "no cell");
@@ -440,6 +444,10 @@ static int case_foreign_mounts(struct kern *kern)
 		CHECK(pid > 0 && board_await(&board->done, 1) == 0, "no process");
 		CHECK(board->results[0] == 0, "cannot mount: %s", strerror(board->results[0]));
 		named = is_named(kern, pid);
+		/* Alone it has no view at all, not even the host's. */
+		r = mounts_read(kern, &pid, 1, &mounts, &error);
+		mounts_done(&mounts);
+		CHECK(r == (user ? -EXDEV : 0), "alone: %s", strerror(-r));
 		kill(pid, SIGKILL);
 		cell_wait(pid);
 		board_free(board);

@@ -178,6 +178,12 @@ VERB(with_mount)
 	return verb_run(argc - 3, argv + 3);
 }
 
+__attribute__((noreturn)) VERB(stay)
+{
+	for (;;)
+		pause();
+}
+
 /* many-mounts N DIRECTORY VERB...: N filesystems, each over the last. */
 VERB(many_mounts)
 {
@@ -235,6 +241,7 @@ const struct verb namespace_verbs[] = {
 	{"pivot-root", 1, verb_pivot_root, "DIRECTORY"},
 	{"chroot", 1, verb_chroot, "DIRECTORY"},
 	{"nested", 1, verb_nested, "VERB..."},
+	{"stay", 0, verb_stay, ""},
 	{"with-net", 1, verb_with_net, "VERB..."},
 	{"with-bind", 3, verb_with_bind, "FROM TO VERB..."},
 	{"with-mount", 3, verb_with_mount, "TYPE DIRECTORY VERB..."},
