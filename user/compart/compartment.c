@@ -157,12 +157,18 @@ int compartment_release(struct kern *kern, __u32 id, __u64 cgroup_id, struct err
 int compartment_detach(struct kern *kern, struct compartment *c, struct error *error)
 {
 	_cleanup_unlock_ struct kern *locked = NULL;
+	struct bh_tally tally;
 	int r = lock_changes(kern, &locked, error);
 
 	/* Not even an operator lets out by mistake what is being killed. */
 	if (r == 0 && compartment_is_tripped(kern, c->id))
 		r = compartment_kill(kern, c, KILL_MS, error);
-	return r ? r : compartment_release(kern, c->id, c->cgroup_id, error);
+	if (r == 0)
+		r = compartment_release(kern, c->id, c->cgroup_id, error);
+	/* Touched since the question: the count says it, whatever the state is now. */
+	if (r == 0 && kern_tally(kern, c->id, &tally) == 0 && tally.tripped)
+		r = compartment_kill(kern, c, KILL_MS, error);
+	return r;
 }
 
 /* --- reload --- */

@@ -6,8 +6,10 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -69,12 +71,24 @@ static int kill_outside(struct kern *kern, const struct compartment *c, struct e
 	return r;
 }
 
+/* By a descriptor: the path can be another start's a moment later. */
+static int kill_inside(const struct compartment *c, unsigned int deadline_ms, struct error *error)
+{
+	_cleanup_close_ int fd = open(c->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char path[64];
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || st.st_ino != c->cgroup_id)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return cgroup_kill(path, deadline_ms, error);
+}
+
 int compartment_kill(struct kern *kern, const struct compartment *c, unsigned int deadline_ms,
 		     struct error *error)
 {
-	int r = kill_outside(kern, c, error), killed = 0;
+	int r = kill_outside(kern, c, error);
+	int killed = kill_inside(c, deadline_ms, error);
 
-	if (!cgroup_is_gone(c))
-		killed = cgroup_kill(c->cgroup, deadline_ms, error);
 	return killed ? killed : r;
 }
