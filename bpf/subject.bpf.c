@@ -28,6 +28,8 @@ static long bh_ask_level(__u32 i, struct bh_ancestors *a)
 	return 1;
 }
 
+#define BH_FOUND_FLAGS 32 /* bits above the compartment: enum bh_cgroup_flag */
+
 /* Compartment of current by its cgroup, innermost first: 0 none, -1 nested too deeply to tell. */
 static __noinline long bh_ask_cgroup(struct task_struct *task)
 {
@@ -35,7 +37,7 @@ static __noinline long bh_ask_cgroup(struct task_struct *task)
 	struct bh_ancestors a = {.level = set->dfl_cgrp->level};
 
 	bpf_loop(BH_MAX_CGROUP_DEPTH, bh_ask_level, &a, 0);
-	return a.done ? a.found : -1;
+	return a.done ? a.found | (__u64)a.flags << BH_FOUND_FLAGS : -1;
 }
 
 static __always_inline int bh_subject_unsure(struct bh_subject *s, __u32 reason)
@@ -50,6 +52,18 @@ static __always_inline void bh_subject_from_label(struct bh_subject *s,
 	s->member = label->member;
 	s->flags = label->flags;
 	s->exec_seq = label->exec_seq;
+}
+
+/* The manager's own child may come to a hook when the kernel has moved it and not told of it yet
+ * (bh_attach_task): unlabelled, so nobody's who is inside. */
+static __always_inline __u16 bh_first_flags(struct task_struct *trusted, __u32 cgroup_flags)
+{
+	struct task_struct *task = BH_READONLY(struct task_struct, trusted);
+
+	return cgroup_flags & BH_CGROUP_STARTING && task->flags & PF_FORKNOEXEC &&
+			       task->real_parent->tgid == 1
+		       ? BH_LABEL_PENDING
+		       : 0;
 }
 
 /* By the cgroup: for who has no label, one that says ASK, one of a detached compartment, or one
@@ -67,9 +81,9 @@ static __always_inline int bh_subject_ask(struct bh_subject *s, struct task_stru
 			label->flags &= ~BH_LABEL_ASK;
 		return BH_SUBJECT_NONE;
 	}
-	s->compartment = found;
+	s->compartment = (__u32)found;
 	/* Membership sticks from here on; where no label can be made, the next hook asks again. */
-	label = bh_label_make(task, found, 0);
+	label = bh_label_make(task, s->compartment, bh_first_flags(task, found >> BH_FOUND_FLAGS));
 	if (label)
 		bh_subject_from_label(s, label);
 	return BH_SUBJECT_SOME;

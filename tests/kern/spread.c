@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <arpa/inet.h>
+#include <linux/sched.h>
 #include <netinet/in.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -497,6 +498,68 @@ static int case_exec(struct kern *kern)
 	return 0;
 }
 
+/* --- the service manager's child, asked before it is told of --- */
+
+struct manager {
+	struct board *board;
+	int cgroup_fd;
+	bool leaves; /* its child becomes that of process 1 */
+};
+
+/* Cloned into the subtree by an outsider: unlabelled, as one in the middle of its move. */
+static int makes_child(void *data)
+{
+	struct manager *m = data;
+	struct clone_args args = {
+		.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (__u64)m->cgroup_fd};
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+	int ms;
+
+	if (pid != 0) {
+		if (pid > 0 && !m->leaves)
+			waitpid((pid_t)pid, NULL, 0);
+		return pid < 0 ? errno : 0;
+	}
+	for (ms = 0; m->leaves && getppid() != 1 && ms < HARNESS_DEADLINE_MS; ms++)
+		usleep(1000);
+	m->board->results[0] = read_secret(NULL);
+	m->board->done = 1;
+	_exit(0);
+}
+
+static int read_as_child(struct cell *cell, bool leaves, int *ret)
+{
+	struct manager m = {board_new(), cell->cgroup_fd, leaves};
+	int r;
+
+	CHECK(m.board, "no memory");
+	r = cell_call(cell, BESIDE, makes_child, &m);
+	CHECK(r == 0 && board_await(&m.board->done, 1) == 0, "no child: %s", outcome_text(r));
+	*ret = m.board->results[0];
+	board_free(m.board);
+	return 0;
+}
+
+static int case_manager_asked(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	int r;
+
+	CHECK(cell, "no cell");
+	if (read_as_child(cell, true, &r))
+		return -1;
+	CHECK(r == EACCES, "process 1's child, when no unit starts: %s", outcome_text(r));
+	CHECK(kern_cgroup_set(kern, cell->cgroup_id, cell->id, BH_CGROUP_STARTING) == 0,
+	      "cannot start");
+	if (read_as_child(cell, false, &r))
+		return -1;
+	CHECK(r == EACCES, "another's child: %s", outcome_text(r));
+	if (read_as_child(cell, true, &r))
+		return -1;
+	CHECK(r == 0, "the manager's child, before its exec: %s", outcome_text(r));
+	return 0;
+}
+
 /* --- cgroups below each other --- */
 
 #define NLEVELS 300
@@ -618,6 +681,7 @@ const struct test_case spread_cases[] = {
 	{"spread/moved-within", case_moved_within, CASE_REFUSES},
 	{"spread/settled", case_settled, CASE_REFUSES},
 	{"spread/born-inside", case_born_inside, CASE_REFUSES},
+	{"spread/manager-asked", case_manager_asked, CASE_REFUSES},
 	{"spread/deep", case_deep, CASE_REFUSES},
 	{"spread/exec", case_exec, CASE_REFUSES},
 	{"spread/peers", case_peers, CASE_ALLOWS},
