@@ -139,6 +139,28 @@ static const struct sample samples[] = {
 	},
 	{
 		.hook = BH_HOOK_FILE_OPEN,
+		.reason = BH_REASON_TRIPWIRE,
+		.bits = BH_EVENT_TRIPWIRE | BH_EVENT_AUDIT,
+		.perms = BH_PERM_READ,
+		PATH_OBJECT("/ws/bait"),
+		.path = "/srv/ws/bait",
+		.rule = &bait,
+		.line = "12:03:04 demo node[812]: read /srv/ws/bait would be refused (EACCES), "
+			"tripwire: the compartment would be killed by /srv/ws/bait "
+			"(/etc/demo.yaml:14) [file_open #12]",
+	},
+	{
+		.hook = BH_HOOK_FILE_OPEN,
+		.reason = BH_REASON_NO_RULE,
+		.perms = BH_PERM_EXEC,
+		.kind = BH_OBJECT_PATH,
+		.object = {0, BH_SB_OWN, 2},
+		TAIL("/p"),
+		.line = "12:03:04 demo node[812]: exec /p on a filesystem mounted inside refused "
+			"(EACCES): no rule of the policy allows it [file_open #12]",
+	},
+	{
+		.hook = BH_HOOK_FILE_OPEN,
 		.reason = BH_REASON_AUDITED,
 		.bits = BH_EVENT_AUDIT,
 		.perms = BH_PERM_READ,

@@ -689,14 +689,22 @@ static void test_base_policy(void **state)
 		"version: 1\nname: job\nvars: [\"A=/a\"]\nmode: audit\nexisting: {default: refuse, "
 		"keep: [stdio]}\nproc: self\nfiles:\n  - {allow: [read], on: [\"${A}/**\"]}\n"
 		"  - {deny: [write], on: [/etc/x]}\n  - {audit: [read], on: [\"${A}/log\"]}\n"
-		"  - {tripwire: [read], on: [/bait]}\nexec:\n  - {on: [/bin/job], jit: "
+		"  - {tripwire: [read], on: [/bait]}\n  - {audit: [read], on: [/watched]}\nexec:\n "
+		" - {on: [/bin/job], jit: "
 		"true}\nunix:\n"
 		"  connect: [\"@a\"]\n  quiet: [/run/q]\nnetwork: none\ntests:\n"
 		"  - {refused: {read: /b}, allowed: {read: /a/b}}\n");
 	opened(bench, "/a/known");
 	opened(bench, "/c");
 	tell(bench, (struct sample){"file_open", "write", "/etc/x", .reason = "denied"});
+	/* Allowed and audited; a tripwire; what an audit rule speaks of and none allows. */
+	tell(bench, (struct sample){"file_open", "read", "/a/log", .reason = "audited"});
+	tell(bench, (struct sample){"file_open", "read", "/bait", .reason = "tripwire"});
+	opened(bench, "/watched");
 	propose(bench);
+	expect_not(bench, "undecided");
+	expect_not(bench, "/a/log");
+	expect(bench, "on: [/watched]");
 	expect_not(bench, "known");
 	expect(bench, "vars: ['A=/a']\nmode: enforce\nexisting: {default: refuse, keep: [stdio]}\n"
 		      "proc: self\nfiles:\n  - {allow: [read], on: ['${A}/**']}\n");
@@ -705,8 +713,9 @@ static void test_base_policy(void **state)
 	expect(bench, "  - {on: [/bin/job], jit: true}\n");
 	expect(bench, "unix:\n  connect:\n    - '@a'\n  quiet: [/run/q]\n");
 	expect(bench, "tests:\n  - allowed: {read: /a/b}\n  - refused: {read: /b}\n");
-	expect(bench,
-	       "# NOT PROPOSED. Denied by a rule of the policy, which stays:\n#   write /etc/x");
+	expect(bench, "# NOT PROPOSED. Denied by a rule of the policy, which stays:\n#   read "
+		      "/bait  (once by "
+		      "/bin/job)\n#   write /etc/x");
 	opened(bench, "/b");
 	assert_int_equal(propose_for(bench, NULL), -EINVAL);
 	assert_non_null(

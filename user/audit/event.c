@@ -86,10 +86,10 @@ static const char *verdict_name(const struct bh_event *event)
 {
 	if (is_notice(event))
 		return "noted";
-	if (event->bits & BH_EVENT_TRIPWIRE)
-		return "tripwire";
 	if (event->bits & BH_EVENT_AUDIT)
 		return "audit";
+	if (event->bits & BH_EVENT_TRIPWIRE)
+		return "tripwire";
 	return "refused";
 }
 
@@ -175,7 +175,8 @@ static const char *deed(const struct bh_event *event, const struct event_context
 	if (is_denied(event, context))
 		return "denied by";
 	if (event->reason == BH_REASON_TRIPWIRE && effect == RULE_TRIPWIRE)
-		return "the compartment is killed by";
+		return event->bits & BH_EVENT_AUDIT ? "the compartment would be killed by"
+						    : "the compartment is killed by";
 	return event->reason == BH_REASON_AUDITED && effect == RULE_AUDIT ? "reported by" : NULL;
 }
 

@@ -50,14 +50,14 @@ static void describe_path(const struct bh_event *event, const struct event_conte
 		*ret_words = TAKE_PTR(word);
 		return;
 	}
+	/* Not translated: where it stands on its filesystem, and which that is; 0 of one that was mounted
+	 * inside. */
+	*ret_record = json_pack("{s:s, s:s, s:I}", "kind", "path", "path", path, "superblock",
+				(json_int_t)event->object[0]);
 	if (event->object[1] == BH_SB_OWN) {
-		*ret_record = json_pack("{s:s, s:s, s:b}", "kind", "path", "path", path, "own", 1);
 		*ret_words = format("%s on a filesystem mounted inside", n ? word : "a file");
 		return;
 	}
-	/* Not translated: where it stands on its filesystem, and which that is. */
-	*ret_record = json_pack("{s:s, s:s, s:I}", "kind", "path", "path", path, "superblock",
-				(json_int_t)event->object[0]);
 	*ret_words = n ? format("%s on filesystem %u", word, event->object[0])
 		       : format("a file on filesystem %u", event->object[0]);
 }

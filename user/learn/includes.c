@@ -14,19 +14,17 @@ DEFINE_CLEANUP(struct policy *, policy_free)
 
 uint32_t rules_mask(const struct rule *rules, size_t n, const char *path, uint32_t *ret_denied)
 {
-	uint32_t allowed = 0, denied = 0;
+	uint32_t says[RULE_EFFECTS] = {0}, denied;
 
-	for (size_t i = 0; i < n; i++) {
-		uint32_t *mask = rules[i].effect == RULE_ALLOW ? &allowed : &denied;
-
-		if (rules[i].effect != RULE_QUIET && glob_match(rules[i].glob, path, strlen(path)))
-			*mask |= rules[i].perms;
-	}
+	for (size_t i = 0; i < n; i++)
+		if (glob_match(rules[i].glob, path, strlen(path)))
+			says[rules[i].effect] |= rules[i].perms;
+	denied = says[RULE_DENY] | says[RULE_TRIPWIRE];
 	if (denied & BH_PERM_WRITE)
 		denied |= BH_PERM_APPEND;
 	if (ret_denied)
 		*ret_denied = denied;
-	return allowed & ~denied;
+	return says[RULE_ALLOW] & ~denied;
 }
 
 static void include_done(struct include *include)

@@ -317,7 +317,7 @@ static int fold_closed(struct fold *fold, const struct told *told)
 	return remark_told(fold->run, REMARK_CLOSED, told);
 }
 
-/* Someone else moved a process: nothing that the workload did. */
+/* Someone else moved a process, or what was done is allowed: nothing that the workload lacks. */
 static int fold_nothing(struct fold *fold _unused_, const struct told *told _unused_)
 {
 	return 0;
@@ -336,15 +336,12 @@ static int fold_new_filesystem(struct fold *fold, const struct told *told)
 
 typedef int (*fold_fn)(struct fold *fold, const struct told *told);
 static const fold_fn by_reason[BH_REASON_COUNT] = {
-	[BH_REASON_NO_RULE] = fold_use,
-	[BH_REASON_CLOSED] = fold_closed,
-	[BH_REASON_NETWORK] = fold_network,
-	[BH_REASON_JIT] = fold_jit,
-	[BH_REASON_RIGHTS] = fold_rights,
-	[BH_REASON_OUTSIDER] = fold_outsider,
-	[BH_REASON_PROC_OTHER] = fold_proc,
-	[BH_REASON_MOVED] = fold_nothing,
-	[BH_REASON_UNSURE_SB] = fold_new_filesystem,
+	[BH_REASON_NO_RULE] = fold_use,	    [BH_REASON_CLOSED] = fold_closed,
+	[BH_REASON_NETWORK] = fold_network, [BH_REASON_JIT] = fold_jit,
+	[BH_REASON_RIGHTS] = fold_rights,   [BH_REASON_OUTSIDER] = fold_outsider,
+	[BH_REASON_PROC_OTHER] = fold_proc, [BH_REASON_MOVED] = fold_nothing,
+	[BH_REASON_AUDITED] = fold_nothing, [BH_REASON_TRIPWIRE] = fold_denied,
+	[BH_REASON_TRIPPED] = fold_nothing, [BH_REASON_UNSURE_SB] = fold_new_filesystem,
 };
 
 static int fold_told(struct fold *fold, const struct told *told)
