@@ -453,6 +453,15 @@ int cell_settle(struct cell *cell)
 	return amount ? kern_ask_lower(cell->kern, amount) : 0;
 }
 
+int cell_set_state(struct cell *cell, enum bh_state state)
+{
+	struct bh_compartment entry;
+	int r = kern_compartment_get(cell->kern, cell->id, &entry);
+
+	entry.state = state;
+	return r < 0 ? r : kern_compartment_set(cell->kern, cell->id, &entry);
+}
+
 /* --- counters and events --- */
 
 void cell_drain(struct cell *cell)

@@ -92,6 +92,8 @@ pid_t cell_spawn(struct cell *cell, int cgroup_fd, cell_fn fn, void *data);
 int cell_move(const char *cgroup, pid_t pid);
 /* Labels every thread of the subtree and lowers `ask`, as the agent does after a move. */
 int cell_settle(struct cell *cell);
+/* As enrolment does. 0 or -errno. */
+int cell_set_state(struct cell *cell, enum bh_state state);
 /* Exit status of a child, or VERB_BROKEN + something; waits no longer than the deadline. */
 int cell_wait(pid_t pid);
 /* Not longer than ms; then it is killed, or with !end left alone to be waited for again. */

@@ -391,24 +391,31 @@ static int case_move_alike(struct kern *kern)
 
 /* --- names that a provider made before it was confined --- */
 
-/* A mount namespace of its own, with the secret at the place of what may be read; in a user
- * namespace or, as root, without. */
+/* A mount namespace of its own, with the secret at the place of what may be read: as root; in a user
+ * namespace; as root, and then in a user namespace; and there in another root directory, which nobody
+ * needs a mount for. */
+enum maker { MADE_BY_ROOT, MADE_BY_ITS_USERS, MADE_BEFORE_ITS_USERS, MADE_BEFORE_ITS_ROOT };
+
 __attribute__((noreturn)) static int bind_before(void *data)
 {
 	struct board *board = data;
-	int flags = board->go ? CLONE_NEWUSER | CLONE_NEWNS : CLONE_NEWNS;
+	int flags = board->go == MADE_BY_ITS_USERS ? CLONE_NEWUSER | CLONE_NEWNS : CLONE_NEWNS;
 
 	board->results[0] = unshare(flags) < 0 ? errno : 0;
 	if (!board->results[0] &&
 	    (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	     mount(FIXTURE "/secret", FIXTURE "/open", NULL, MS_BIND, NULL) < 0))
 		board->results[0] = errno;
+	if (board->go >= MADE_BEFORE_ITS_USERS && unshare(CLONE_NEWUSER) < 0)
+		board->results[0] = errno;
+	if (board->go == MADE_BEFORE_ITS_ROOT && chroot("/srv") < 0)
+		board->results[0] = errno;
 	board->done = 1;
 	for (;;)
 		pause();
 }
 
-/* Does its view give the secret the name? 1, 0 or -1. */
+/* Does its view give the secret another name? 1, 0 or -1. */
 static int is_named(struct kern *kern, pid_t pid)
 {
 	struct mounts mounts = {};
@@ -420,41 +427,47 @@ static int is_named(struct kern *kern, pid_t pid)
 
 	CHECK(mounts_read(kern, pids, 2, &mounts, &error) == 0, "%.200s", error.text);
 	for (i = 0; i < mounts.n; i++)
-		named |= !strcmp(mounts.views[i].point, FIXTURE "/open") &&
-			 !strcmp(mounts.views[i].root, FIXTURE "/secret");
+		named |= !strcmp(mounts.views[i].root, FIXTURE "/secret");
 	mounts_done(&mounts);
 	return named;
+}
+
+static int check_maker(struct kern *kern, struct cell *cell, enum maker maker)
+{
+	bool counts = maker == MADE_BY_ROOT || maker == MADE_BEFORE_ITS_USERS;
+	struct board *board = board_new();
+	struct mounts mounts = {};
+	struct error error = {};
+	int named, alone;
+	pid_t pid;
+
+	CHECK(board, "no memory");
+	board->go = maker;
+	pid = cell_spawn(cell, cell->beside_fd, bind_before, board);
+	CHECK(pid > 0 && board_await(&board->done, 1) == 0, "no process");
+	CHECK(board->results[0] == 0, "cannot mount: %s", strerror(board->results[0]));
+	named = is_named(kern, pid);
+	/* What does not count gives way to nobody's, not even the host's. */
+	alone = mounts_read(kern, &pid, 1, &mounts, &error);
+	mounts_done(&mounts);
+	kill(pid, SIGKILL);
+	cell_wait(pid);
+	board_free(board);
+	CHECK(named == counts, "mounts %d: %s", maker, named ? "named" : "not named");
+	CHECK(alone == (maker == MADE_BY_ITS_USERS ? -EXDEV : 0), "mounts %d, alone: %s", maker,
+	      strerror(-alone));
+	return 0;
 }
 
 static int case_foreign_mounts(struct kern *kern)
 {
 	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
-	struct mounts mounts = {};
-	struct error error = {};
-	int user, named, r;
-	pid_t pid;
+	enum maker maker;
 
 	CHECK(cell, "no cell");
-	for (user = 0; user < 2; user++) {
-		struct board *board = board_new();
-
-		CHECK(board, "no memory");
-		board->go = user;
-		pid = cell_spawn(cell, cell->beside_fd, bind_before, board);
-		CHECK(pid > 0 && board_await(&board->done, 1) == 0, "no process");
-		CHECK(board->results[0] == 0, "cannot mount: %s", strerror(board->results[0]));
-		named = is_named(kern, pid);
-		/* Alone it has no view at all, not even the host's. */
-		r = mounts_read(kern, &pid, 1, &mounts, &error);
-		mounts_done(&mounts);
-		CHECK(r == (user ? -EXDEV : 0), "alone: %s", strerror(-r));
-		kill(pid, SIGKILL);
-		cell_wait(pid);
-		board_free(board);
-		/* The control is the host's own root, whose mounts are the host's. */
-		CHECK(named == !user, "%s user namespace: %s", user ? "from a" : "without a",
-		      named ? "named" : "not named");
-	}
+	for (maker = MADE_BY_ROOT; maker <= MADE_BEFORE_ITS_ROOT; maker++)
+		if (check_maker(kern, cell, maker))
+			return -1;
 	return 0;
 }
 

@@ -364,21 +364,12 @@ static int sockets_wait(void *data _unused_)
 	return 0;
 }
 
-static int set_state(struct cell *cell, enum bh_state state)
-{
-	struct bh_compartment entry;
-	int r = kern_compartment_get(cell->kern, cell->id, &entry);
-
-	entry.state = state;
-	return r < 0 ? r : kern_compartment_set(cell->kern, cell->id, &entry);
-}
-
 static int take_sockets(struct cell *cell, int *ret4, int *ret6)
 {
 	_cleanup_close_ int pidfd = -1;
 	pid_t pid;
 
-	CHECK(set_state(cell, BH_STATE_ARMED) == 0, "cannot arm");
+	CHECK(cell_set_state(cell, BH_STATE_ARMED) == 0, "cannot arm");
 	pid = cell_spawn(cell, cell->cgroup_fd, sockets_wait, NULL);
 	CHECK(pid > 0 && board_await(&board->done, 1) == 0, "no sockets");
 	pidfd = syscall(SYS_pidfd_open, pid, 0);
@@ -387,7 +378,7 @@ static int take_sockets(struct cell *cell, int *ret4, int *ret6)
 	board->go = 1;
 	cell_wait(pid);
 	CHECK(*ret4 >= 0 && *ret6 >= 0, "no sockets");
-	CHECK(set_state(cell, BH_STATE_ENFORCED) == 0, "cannot enforce");
+	CHECK(cell_set_state(cell, BH_STATE_ENFORCED) == 0, "cannot enforce");
 	return 0;
 }
 
@@ -660,7 +651,7 @@ static int case_released(struct kern *kern)
 	int r;
 
 	CHECK(cell, "no cell");
-	CHECK(set_state(cell, BH_STATE_RELEASED) == 0, "cannot release");
+	CHECK(cell_set_state(cell, BH_STATE_RELEASED) == 0, "cannot release");
 	r = cell_verb(cell, INSIDE, "read", FIXTURE_SECRET, NULL);
 	CHECK(r == 0, "a released task: %s", outcome_text(r));
 	r = cell_verb(cell, INSIDE, "socket", "2", "1", "0", NULL);

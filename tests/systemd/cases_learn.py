@@ -137,7 +137,11 @@ def same_run_nothing_else():
     expect_equal("of these, opened outside", len(opened(some)), STRANGERS)
     inside = ("bulkhead", "run", HOME + "/new.yaml", "--")
     expect_equal("of these, opened inside", opened(some, *inside), [])
-    allowed = opened(files, *inside)
+    # Tens of thousands of refusals: the same verdicts, and no event of each.
+    hushed = proposal.replace("files:\n", 'files:\n  - {quiet: [read], on: ["/**"]}\n', 1)
+    expect(hushed != proposal, "the proposal has no files")
+    write(HOME + "/hushed.yaml", hushed)
+    allowed = opened(files, "bulkhead", "run", HOME + "/hushed.yaml", "--")
     print(f"# of {len(files)} files {len(used)} were used and {len(allowed)} can be opened")
     expect(used and len(allowed) <= 10 * len(used), f"{len(allowed)} can be opened, {len(used)} were used")
 

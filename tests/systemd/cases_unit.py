@@ -187,6 +187,22 @@ def reload_policy():
 
 
 @case("policy")
+def private_users():
+    """A unit with users and mounts of its own is attached, reloaded, started anew, and confined each time."""
+    with confined("private", "PrivateUsers=yes\nPrivateTmp=yes\nUser=root") as p:
+        ours, its = (os.readlink(f"/proc/{pid}/ns/user") for pid in ("self", main_pid(p.unit)))
+        expect(ours != its, "the unit has no user namespace of its own")
+        p.is_confined()
+        must("bulkhead", "reload", "private")
+        p.is_confined()
+        must("systemctl", "restart", p.unit)
+        p.wait()
+        p.is_confined()
+        must("bulkhead", "reload", "private")
+        p.is_confined()
+
+
+@case("policy")
 def restart_reads_policy():
     """A start takes the policy as it is written then; one that does not load keeps it from starting."""
     with confined("rewritten") as p:

@@ -69,7 +69,8 @@ struct attach_request {
 int compartment_attach(struct kern *kern, const struct attach_request *request,
 		       struct compartment **ret, struct report *report, struct error *error);
 /* Marks RELEASED, removes cgroup entry and links; frees the id when no label is left. What is tripped
- * is killed first: -ETIMEDOUT when it does not go. All of detach, reload, sweep and settle hold kern_lock themselves. */
+ * is killed first: -ETIMEDOUT when it does not go. All of detach, reload, sweep and settle hold kern_lock
+ * themselves. */
 int compartment_detach(struct kern *kern, struct compartment *c, struct error *error);
 /* A tripwire was touched: nothing in it does anything any more, and it is to be killed. */
 bool compartment_is_tripped(struct kern *kern, __u32 id);

@@ -240,8 +240,10 @@ static int take_policy(struct compartment *c, struct policy *policy, struct erro
 int check_nested(const struct policy *policy, const pid_t *pids, size_t npids, struct error *error)
 {
 	for (size_t i = 0; policy->nested && i < npids; i++) {
-		int r = process_is_foreign(pids[i]);
+		int r = process_has_own_users(pids[i]);
 
+		if (!r)
+			r = process_is_foreign(pids[i]);
 		if (r == -ESRCH || r == 0)
 			continue;
 		return error_set(

@@ -11,6 +11,7 @@
 
 /* Whole file, NUL-terminated (procfs knows no sizes). -EFBIG past max. */
 int text_read(const char *path, size_t max, char **ret, size_t *ret_n);
+int text_read_fd(int fd, size_t max, char **ret, size_t *ret_n);
 /* What one read(2) gives of it, NUL-terminated, cut at size. */
 int text_head(const char *path, char *buffer, size_t size);
 /* One write(2), as kernel attributes want it. */
@@ -93,17 +94,22 @@ struct mapping {
 /* Takes a line of /proc/PID/maps apart, in place. -EINVAL. */
 int mapping_parse(char *line, struct mapping *ret);
 
-/* --- view.c --- */
+/* --- tables.c --- */
+/* Is it in a user namespace that is not ours? 1, 0 or -errno (-ESRCH: it has gone). */
+int process_has_own_users(pid_t pid);
+/* Are its mounts those of such a user namespace? The same. */
+int process_is_foreign(pid_t pid);
 /* The text of every distinct mount table of these processes (of ours, when none has one), each after
- * a line "PID". -ESRCH, -E2BIG. */
+ * a line "PID". -ESRCH, -E2BIG, -EXDEV: all are foreign. */
+int mounts_tables(const pid_t *pids, size_t npids, char **ret);
+/* --- view.c --- */
+/* The mount a descriptor of ours stands on. */
+int fd_mount(int fd, unsigned int *ret);
+
+/* --- compartment.c --- */
 /* With nested-sandbox what a user namespace has is its maker's, so none may be older than the policy.
  * 0, or -EPERM and an error that names the process. */
 int check_nested(const struct policy *policy, const pid_t *pids, size_t npids, struct error *error);
-/* Is it in a user namespace that is not ours, or are its mounts of one? 1, 0 or -errno. */
-int process_is_foreign(pid_t pid);
-int mounts_tables(const pid_t *pids, size_t npids, char **ret);
-/* The mount a descriptor of ours stands on. */
-int fd_mount(int fd, unsigned int *ret);
 
 /* --- cgroup.c --- */
 /* Mount point of cgroup v2, found once; "" when there is none. */

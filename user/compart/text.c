@@ -27,16 +27,13 @@ static int make_room(char **buffer, size_t *size, size_t max)
 	return 0;
 }
 
-int text_read(const char *path, size_t max, char **ret, size_t *ret_n)
+int text_read_fd(int fd, size_t max, char **ret, size_t *ret_n)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	_cleanup_free_ char *buffer = NULL;
 	size_t n = 0, size = 0;
 	ssize_t got;
 	int r;
 
-	if (fd < 0)
-		return -errno;
 	for (;;) {
 		/* One byte of room beyond max tells a full file from one too large. */
 		r = n == size ? make_room(&buffer, &size, max + 1) : 0;
@@ -58,6 +55,13 @@ int text_read(const char *path, size_t max, char **ret, size_t *ret_n)
 	if (ret_n)
 		*ret_n = n;
 	return 0;
+}
+
+int text_read(const char *path, size_t max, char **ret, size_t *ret_n)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	return fd < 0 ? -errno : text_read_fd(fd, max, ret, ret_n);
 }
 
 int text_head(const char *path, char *buffer, size_t size)

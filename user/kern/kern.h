@@ -91,7 +91,7 @@ int kern_tally(struct kern *kern, __u32 id, struct bh_tally *ret);
 int kern_policy_install(struct kern *kern, const struct automaton *automaton, __u32 *ret_generation,
 			struct error *error);
 /* Waits until nobody decides by it who found it in force (a grace period of the kernel's: milliseconds):
- * no compartment may name it any more. Removed also when it could not wait; then that error is the answer. */
+ * no compartment may name it any more. Removed also when it could not wait: that error is the answer. */
 int kern_policy_remove(struct kern *kern, __u32 generation);
 
 /* --- cgroups --- */
