@@ -222,7 +222,7 @@ struct bh_meta {
 	__u32 abi;
 	__u32 next_generation;
 	__u32 next_sbid;
-	__u32 pad;
+	__u32 links; /* pinned with the set; not all are of a hook that has a row of its own */
 	__u64 last_serial;
 	__u8 digest[32]; /* SHA-256 of the object that the programs came from */
 };

@@ -78,7 +78,31 @@ static int case_canary_locked(struct kern *kern)
 	return 0;
 }
 
+/* A set that lost a link is not adopted, be it of a hook that only remembers. */
+static int case_lost_link(struct kern *kern _unused_)
+{
+	static const char *const links[] = {"file_open", "sb_alloc_security"};
+	struct error error = {};
+	struct kern *other;
+	char pin[128];
+	size_t i;
+	int r;
+
+	for (i = 0; i < 2; i++) {
+		snprintf(pin, sizeof(pin), KERN_PIN_DIR "/links/%s", links[i]);
+		CHECK(rename(pin, KERN_PIN_DIR "/taken") == 0, "%s: %s", pin, strerror(errno));
+		r = kern_open(&other, &error);
+		CHECK(rename(KERN_PIN_DIR "/taken", pin) == 0, "cannot give it back");
+		CHECK(r == -ESTALE, "without %s: %s", links[i], strerror(-r));
+	}
+	r = kern_open(&other, &error);
+	CHECK(r == 0, "with all of them: %.200s", error.text);
+	kern_close(other);
+	return 0;
+}
+
 const struct test_case prove_cases[] = {
+	{"prove/lost-link", case_lost_link, CASE_ALLOWS},
 	{"prove/canary", case_canary, CASE_REFUSES},
 	{"prove/canary-locked", case_canary_locked, CASE_REFUSES},
 	{},

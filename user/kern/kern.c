@@ -166,6 +166,41 @@ int kern_meta_write(struct kern *kern, const struct bh_meta *meta)
 
 /* Every link that the set was pinned with must still be there: a set that lost one is not adopted.
  */
+static int count_pins(const char *directory, __u32 *ret)
+{
+	char path[PATH_MAX];
+	_cleanup_closedir_ DIR *dir = NULL;
+	struct dirent *e;
+
+	kern_pin_path(path, sizeof(path), directory, NULL);
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	for (*ret = 0; (e = readdir(dir));)
+		*ret += e->d_name[0] != '.';
+	return 0;
+}
+
+/* Those of programs that no row of the table of hooks tells of, too. */
+static int check_number(struct kern *kern, struct error *error)
+{
+	struct bh_meta meta;
+	__u32 n = 0;
+	int r = kern_meta_read(kern, &meta);
+
+	if (r == 0)
+		r = count_pins("links", &n);
+	if (r < 0)
+		return error_set(error, -r, "cannot count the links in %s: %s", KERN_PIN_DIR,
+				 strerror(-r));
+	if (n != meta.links)
+		return error_set(error, ESTALE,
+				 "the set pinned in %s has %u links of %u: take it down with "
+				 "`bulkhead stop --release`",
+				 KERN_PIN_DIR, n, meta.links);
+	return 0;
+}
+
 static int check_links(struct kern *kern, struct error *error)
 {
 	for (unsigned int hook = 1; hook < BH_HOOK_COUNT; hook++) {
@@ -183,7 +218,7 @@ static int check_links(struct kern *kern, struct error *error)
 				"`bulkhead stop --release`",
 				KERN_PIN_DIR, hook_name(hook));
 	}
-	return 0;
+	return check_number(kern, error);
 }
 
 int kern_is_there(const char *path, struct error *error)

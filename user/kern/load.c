@@ -340,13 +340,25 @@ void kern_digest(__u8 digest[32])
 	crypto_hash_sha256(digest, elf, size);
 }
 
-static int write_first_meta(struct bulkhead_bpf *skel)
+static __u32 count_links(const struct set *set)
 {
-	struct bh_meta meta = {.abi = BH_ABI, .next_generation = 1, .next_sbid = 1};
+	struct bpf_program *prog;
+	__u32 n = 0;
+
+	for (unsigned int i = 0; i < set->n; i++)
+		bpf_object__for_each_program(prog, set->parts[i].skel->obj) n +=
+			bpf_program__autoload(prog) && is_attached_once(prog);
+	return n;
+}
+
+static int write_first_meta(const struct set *set)
+{
+	struct bh_meta meta = {
+		.abi = BH_ABI, .next_generation = 1, .next_sbid = 1, .links = count_links(set)};
 	__u32 key = 0;
 
 	kern_digest(meta.digest);
-	return bpf_map_update_elem(bpf_map__fd(skel->maps.bh_metas), &key, &meta, BPF_ANY) < 0
+	return bpf_map_update_elem(bpf_map__fd(set->maps->maps.bh_metas), &key, &meta, BPF_ANY) < 0
 		       ? -errno
 		       : 0;
 }
@@ -366,7 +378,7 @@ int kern_load(struct error *error)
 	if (r == 0) {
 		r = pin_maps(set.maps);
 		if (r == 0)
-			r = write_first_meta(set.maps);
+			r = write_first_meta(&set);
 		if (r < 0)
 			error_set(error, -r, "cannot pin the maps below %s: %s", PIN_DIR_NEW,
 				  strerror(-r));
