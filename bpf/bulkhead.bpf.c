@@ -3,6 +3,7 @@
  * kernel's (Debian 12's, "failed to resolve size of underlying type"). */
 #include "subject.bpf.c"
 #include "verdict.bpf.c"
+#include "cache.bpf.c"
 #include "path.bpf.c"
 
 #include "exec.bpf.c"
@@ -13,5 +14,6 @@
 #include "task.bpf.c"
 #include "guard.bpf.c"
 #include "mount.bpf.c"
+#include "moved.bpf.c"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

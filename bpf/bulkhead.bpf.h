@@ -55,9 +55,16 @@
 #define VM_READ 0x1 /* linux/mm.h */
 #define VM_WRITE 0x2
 #define VM_SHARED 0x8
-#define SB_KERNMOUNT (1 << 22) /* linux/fs.h */
-#define S_IFMT 00170000	       /* linux/stat.h */
+#define SB_KERNMOUNT (1 << 22)	/* linux/fs.h */
+#define DCACHE_OP_HASH (1 << 0) /* linux/dcache.h */
+#define DCACHE_OP_COMPARE (1 << 1)
+#define DCACHE_OP_REVALIDATE (1 << 2)
+#define DCACHE_DISCONNECTED (1 << 5)
+#define RWSEM_WRITER_LOCKED (1 << 0) /* kernel/locking/rwsem.c */
+#define FS_REQUIRES_DEV 1	     /* linux/fs.h */
+#define S_IFMT 00170000		     /* linux/stat.h */
 #define S_IFDIR 0040000
+#define S_IFREG 0100000
 #define S_IFCHR 0020000
 #define MINORBITS 20 /* linux/kdev_t.h */
 #define TTY_MAJOR 4  /* linux/major.h */
@@ -93,6 +100,7 @@
 #define TMPFS_MAGIC 0x01021994 /* linux/magic.h */
 #define DEVPTS_MAGIC 0x1cd1
 #define PROC_MAGIC 0x9fa0
+#define OVERLAYFS_MAGIC 0x794c7630
 #define MQUEUE_MAGIC 0x19800202 /* ipc/mqueue.c */
 
 /* A compile-time barrier that makes the verifier see `x` bounded by a mask after it: without it

@@ -26,22 +26,36 @@ static __always_inline __u32 bh_open_perms(struct file *file)
 	return perms ? perms : BH_PERM_IOCTL;
 }
 
-SEC("lsm/file_open")
-int BPF_PROG(bh_file_open, struct file *file, int ret)
+static __noinline long bh_judge_open(struct file *file, __u32 perms, __u32 any)
 {
 	struct bh_refusal r = BH_REFUSAL(FILE_OPEN, BH_REASON_NO_RULE);
 
-	BH_ENTER(s, FILE_OPEN, ret);
+	BH_ENTER(s, FILE_OPEN, 0);
 	if (bh_is_filesystem())
 		return 0;
-	r.perms = bh_open_perms(file);
+	r.perms = perms;
+	r.any = any;
+	return bh_judge_keep(&s, file->f_path.dentry, file->f_inode, &r);
+}
+
+/* The shortest way for what is known, as most of what is opened is. */
+SEC("lsm/file_open")
+int BPF_PROG(bh_file_open, struct file *file, int ret)
+{
+	__u32 perms, any = 0;
+
+	if (ret || !bh_may_be_inside())
+		return ret;
+	perms = bh_open_perms(file);
 	/* Opened to run: a program, a script's or an ELF interpreter; which one bprm_check judges.
 	 */
 	if (file->f_flags & FMODE_EXEC_FLAG) {
-		r.perms = BH_PERM_EXEC;
-		r.any = BH_PERM_INTERP;
+		perms = BH_PERM_EXEC;
+		any = BH_PERM_INTERP;
 	}
-	return bh_judge(&s, file->f_path.dentry, &r);
+	if (bh_is_known_inside(file->f_path.dentry, file->f_inode, perms, any))
+		return 0;
+	return bh_judge_open(file, perms, any);
 }
 
 SEC("lsm/path_mknod")

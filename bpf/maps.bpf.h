@@ -45,12 +45,27 @@ struct bh_slot {
 	__u32 sbid, class;
 	__u32 self;	  /* struct bh_start */
 	__u32 cursor;	  /* of the matcher in path */
+	__u32 odd;	  /* something on the way may be moving, or may move and nobody is told */
 	__u64 superblock; /* its address */
 	struct bh_pair pair;
 	struct bh_step steps[BH_MAX_DEPTH];
 	__u8 path[BH_PATH_END + BH_PATH_MARGIN];
 	struct bh_event event;
 	__u8 tail[BH_PATH_END];
+};
+
+/* What an earlier decision found out: see cache.bpf.h. */
+struct bh_known_way {
+	__u32 seq; /* odd: being written */
+	__u32 generation;
+	__u64 epoch, moves; /* as they were before the walk */
+	__u32 allow;	    /* rights that need not be told of */
+	__u32 pad;
+};
+
+struct bh_known {
+	__u64 moves; /* times that the inode lost a name */
+	struct bh_known_way ways[BH_KNOWN_WAYS];
 };
 
 /* A superblock that a member of a compartment made, keyed by its address. */
@@ -82,6 +97,13 @@ struct {
 	__type(key, int);
 	__type(value, __u64);
 } bh_sockets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_INODE_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct bh_known);
+} bh_inodes SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -181,5 +203,9 @@ struct {
 /* While not 0, no missing label means "outsider": every hook asks the cgroup. A variable and not a
  * map value, because every hook of every task on the host reads it: two instructions. */
 volatile __u32 bh_ask SEC(".data.ask");
+
+/* Of what earlier decisions found out. In a section of its own: writing it must not take the line away
+ * that every hook reads. */
+volatile struct bh_cache bh_cache SEC(".data.cache");
 
 #endif

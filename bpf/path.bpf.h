@@ -36,6 +36,7 @@ static __always_inline long bh_table_word(struct bh_table *table, __u32 index, _
 	return 0;
 }
 #include <bulkhead/match.h>
+#include "cache.bpf.h"
 
 /* What slot->superblock alone says. */
 __noinline int bh_place_start(const struct bh_subject *s, struct bh_slot *slot);
@@ -87,6 +88,7 @@ static long bh_walk_up(__u32 i, struct bh_walk *w)
 		slot->done = 1;
 		return 1;
 	}
+	slot->odd |= (dentry->d_flags & BH_DENTRY_ODD) | bh_is_changing(parent);
 	name = dentry->d_name.name;
 	length = dentry->d_name.len;
 	if (seq & 1 || length > BH_MAX_NAME || slot->pos < length + 1) {
@@ -126,15 +128,24 @@ static long bh_walk_check(__u32 i, struct bh_walk *w)
 	return 0;
 }
 
+/* Did nothing on the way move, since there were `epoch` moves of directories? No need to ask each: moves
+ * are counted, and who was about to move one held a lock that pass one has seen. */
+static __always_inline bool bh_walk_stood(struct bh_walk *w, __u64 epoch)
+{
+	return bh_cache.on && !w->slot->odd && epoch == bh_cache.epoch && bh_is_settled(w->leaf) &&
+	       w->slot->steps[0].seq == bh_dentry_seq(w->leaf);
+}
+
 /* One try; ends the loop of tries unless a rename came between. */
 static long bh_walk_try(__u32 i, struct bh_walk *w)
 {
 	struct bh_slot *slot = w->slot;
+	__u64 epoch = bh_cache.epoch;
 	struct dentry *root;
 
 	w->dentry = w->leaf;
 	slot->pos = BH_PATH_END;
-	slot->n = slot->first = slot->done = slot->fault = 0;
+	slot->n = slot->first = slot->done = slot->fault = slot->odd = 0;
 	bpf_loop(BH_MAX_DEPTH, bh_walk_up, w, 0);
 	root = w->dentry;
 	if (!slot->fault && !slot->done)
@@ -144,6 +155,8 @@ static long bh_walk_try(__u32 i, struct bh_walk *w)
 		slot->fault = BH_REASON_UNSURE_DETACHED;
 	if (slot->fault)
 		return slot->fault != BH_REASON_UNSURE_RACE;
+	if (bh_walk_stood(w, epoch))
+		return 1;
 	w->dentry = w->leaf;
 	bpf_loop(slot->n, bh_walk_check, w, 0);
 	return slot->fault != BH_REASON_UNSURE_RACE;
@@ -199,18 +212,13 @@ static __always_inline void bh_place_class(struct bh_slot *slot)
 		slot->masks.allow = BH_PERM_READ | BH_PERM_WRITE | BH_PERM_APPEND | BH_PERM_IOCTL;
 }
 
-/* The place of `dentry` and its verdict masks, in a slot that the caller releases. NULL: none free.
- */
-static __noinline __attribute__((unused)) struct bh_slot *bh_look(const struct bh_subject *s,
-								  struct dentry *trusted)
+/* The place of `dentry` and its verdict masks. */
+static __noinline __attribute__((unused)) void
+bh_look_in(const struct bh_subject *s, struct bh_slot *slot, struct dentry *trusted)
 {
 	struct dentry *dentry = BH_READONLY(struct dentry, trusted);
-	struct bh_walk w = {.leaf = dentry, .dentry = dentry, .top = dentry};
-	struct bh_slot *slot = bh_slot_claim();
+	struct bh_walk w = {.leaf = dentry, .dentry = dentry, .top = dentry, .slot = slot};
 
-	if (!slot)
-		return NULL;
-	w.slot = slot;
 	slot->superblock = (__u64)dentry->d_sb;
 	bh_place_start(s, slot);
 	bpf_loop(BH_WALK_TRIES, bh_walk_try, &w, 0);
@@ -218,11 +226,22 @@ static __noinline __attribute__((unused)) struct bh_slot *bh_look(const struct b
 	if (slot->fault && !slot->reason && !bh_is_kind(slot))
 		slot->reason = slot->fault;
 	slot->cursor = slot->pos;
+	if (slot->class != BH_SB_PLAIN)
+		slot->odd = 1;
 	if (!slot->reason && slot->class == BH_SB_PROC)
 		bh_place_proc(s, &w);
 	if (!slot->reason && !bh_is_kind(slot))
 		bh_match_path(s, slot);
 	bh_place_class(slot);
+}
+
+/* The same in a slot that the caller releases. NULL: none free. */
+static __always_inline struct bh_slot *bh_look(const struct bh_subject *s, struct dentry *trusted)
+{
+	struct bh_slot *slot = bh_slot_claim();
+
+	if (slot)
+		bh_look_in(s, slot, trusted);
 	return slot;
 }
 
@@ -239,6 +258,42 @@ static __noinline __attribute__((unused)) long bh_judge(const struct bh_subject 
 	struct bh_slot *slot = bh_look(s, dentry);
 	long ret = bh_judge_place(s, r, slot);
 
+	bh_slot_release(slot);
+	return ret;
+}
+
+/* What is found out is as old as what stands here, taken before the walk. */
+struct bh_keeping {
+	struct bh_known *known; /* NULL: nothing is to be kept */
+	__u64 epoch, moves;
+};
+
+static __noinline __attribute__((unused)) void
+bh_keep_begin(struct bh_keeping *k, struct dentry *trusted, struct inode *inode)
+{
+	k->epoch = bh_cache.epoch;
+	if (bh_cache.on && bh_has_one_name(trusted, inode) && bh_is_settled(trusted))
+		k->known = bh_known_of(inode, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (k->known)
+		k->moves = k->known->moves;
+}
+
+/* The same for hooks that are asked often. `inode` is the dentry's, come by in a way that the newest
+ * verifier trusts. */
+static __noinline __attribute__((unused)) long bh_judge_keep(const struct bh_subject *s,
+							     struct dentry *dentry,
+							     struct inode *inode,
+							     struct bh_refusal *r)
+{
+	struct bh_keeping k = {};
+	struct bh_slot *slot;
+	long ret;
+
+	bh_keep_begin(&k, dentry, inode);
+	slot = bh_look(s, dentry);
+	ret = bh_judge_place(s, r, slot);
+	if (slot && k.known)
+		bh_known_keep(s, k.known, slot, k.epoch, k.moves);
 	bh_slot_release(slot);
 	return ret;
 }

@@ -71,12 +71,16 @@ bh_label_make(struct task_struct *task, __u32 compartment, __u16 flags)
  */
 __noinline int bh_subject_find(struct bh_subject *s);
 
+/* All that outsiders pay. */
+static __always_inline bool bh_may_be_inside(void)
+{
+	return bpf_get_current_task_btf()->bpf_storage || bh_ask;
+}
+
 /* Is current a member of any compartment, judged yet or not? For what spreads labels. */
 static __always_inline int bh_subject_member(struct bh_subject *s)
 {
-	if (!bpf_get_current_task_btf()->bpf_storage && !bh_ask)
-		return BH_SUBJECT_NONE;
-	return bh_subject_find(s);
+	return bh_may_be_inside() ? bh_subject_find(s) : BH_SUBJECT_NONE;
 }
 
 /* Is current to be judged? For every hook that refuses. */

@@ -95,6 +95,7 @@ struct bh_cgroup {
  * first word: nclasses next states, then the masks. NUL has a class alone, that leads every state to
  * itself: what is matched may be filled up with NULs. */
 #define BH_ROW_EXTRA 2
+#define BH_STATE_DEAD 0 /* no right, and no way out */
 /* word nclasses:     allow mask (low 16), quiet mask (high 16)
  * word nclasses + 1: audit mask (low 16), tripwire mask (high 16)
  * Audited rights are allowed ones; quiet ones and tripwires are not. */
@@ -217,6 +218,13 @@ struct bh_event {
 	__u8 tail[];
 };
 
+/* Of the verdicts that are known: whether they are used, and what outdates all of them. */
+struct bh_cache {
+	__u64 epoch; /* directories moved, by whomever */
+	__u32 on;    /* written by user space, once the programs that keep it true are attached */
+	__u32 pad;
+};
+
 /* The pinned set's own record, of user space alone. */
 struct bh_meta {
 	__u32 abi;
@@ -259,6 +267,7 @@ BH_ASSERT_SIZE(struct bh_policy, 320);
 BH_ASSERT_SIZE(struct bh_superblock, 8);
 BH_ASSERT_SIZE(struct bh_start, 8);
 BH_ASSERT_SIZE(struct bh_event, 112);
+BH_ASSERT_SIZE(struct bh_cache, 16);
 BH_ASSERT_SIZE(struct bh_meta, 56);
 BH_ASSERT_SIZE(struct bh_task_query, 24);
 BH_ASSERT_SIZE(struct bh_task, 20);

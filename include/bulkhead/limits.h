@@ -21,6 +21,9 @@
 #define BH_SLOTS 8
 /* Tries of one walk against concurrent renames. At the bound: refused, UNSURE_RACE. */
 #define BH_WALK_TRIES 4
+/* Generations whose verdicts one inode keeps, a power of two: about 150 bytes beside the kilobyte that the
+ * kernel keeps of the inode itself, and given back with it. At the bound: the latest stays. */
+#define BH_KNOWN_WAYS 4
 /* cgroup levels asked: more than a kernel can nest, whose struct cgroup holds a pointer to each of its
  * ancestors and is one kmalloc, of 4 MiB at most. At the bound: refused, UNSURE_DEPTH. */
 #define BH_MAX_CGROUP_DEPTH (1u << 19)

@@ -17,8 +17,6 @@
 #define __always_inline inline __attribute__((always_inline))
 #endif
 
-#define BH_STATE_DEAD 0
-
 /* One byte. */
 static __always_inline long bh_match_byte(BH_TABLE *table, const struct bh_policy *policy,
 					  __u32 *state, __u8 byte)

@@ -5,6 +5,7 @@
  * a hook is the subject, which needs a task: the generation is given.
  */
 #include "verdict.bpf.c"
+#include "cache.bpf.c"
 #include "path.bpf.c"
 #include "core.h"
 

@@ -14,7 +14,7 @@ static const struct test_case *const suites[] = {prove_cases, spread_cases,  soc
 						 place_cases, overlay_cases, credentials_cases,
 						 watch_cases, nested_cases,  escape_cases,
 						 loss_cases,  table_cases,   race_cases,
-						 agent_cases};
+						 agent_cases, cache_cases};
 
 static bool wanted(const char *name, int argc, char **argv)
 {

@@ -20,7 +20,8 @@ struct btf;
 	X(EGRESS, "bh_egress")             \
 	X(QUERIES, "bh_queries")           \
 	X(METAS, "bh_metas")               \
-	X(ASK, "data_ask")
+	X(ASK, "data_ask")                 \
+	X(CACHE, "data_cache")
 
 #define KERN_MAP_ENUM_(name, text) KERN_MAP_##name,
 enum kern_map { KERN_MAPS(KERN_MAP_ENUM_) KERN_MAP_COUNT };
@@ -43,7 +44,8 @@ struct kern {
 	int maps[KERN_MAP_COUNT];
 	int progs[KERN_PROG_COUNT];
 	volatile __u32 *ask; /* the kernel programs' bh_ask, mapped */
-	struct btf *btf;     /* the kernel's, read when first asked for: it takes long */
+	volatile struct bh_cache *cache;
+	struct btf *btf; /* the kernel's, read when first asked for: it takes long */
 	int lock_fd;
 	bool locked;
 };

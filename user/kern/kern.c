@@ -103,6 +103,25 @@ void kern_unlock(struct kern *kern)
 
 /* --- adopting --- */
 
+static size_t page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* NULL and errno. */
+static volatile void *map_variable(int fd)
+{
+	void *p = mmap(NULL, page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void unmap_variable(volatile void *variable)
+{
+	if (variable)
+		munmap((void *)variable, page_size());
+}
+
 static int adopt_objects(struct kern *kern, struct error *error)
 {
 	char path[PATH_MAX];
@@ -121,12 +140,11 @@ static int adopt_objects(struct kern *kern, struct error *error)
 			return error_set(error, errno, "cannot open the pin %s: %s", path,
 					 strerror(errno));
 	}
-	kern->ask = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED,
-			 kern->maps[KERN_MAP_ASK], 0);
-	if (kern->ask == MAP_FAILED) {
-		kern->ask = NULL;
-		return error_set(error, errno, "cannot map bh_ask: %s", strerror(errno));
-	}
+	kern->ask = map_variable(kern->maps[KERN_MAP_ASK]);
+	kern->cache = map_variable(kern->maps[KERN_MAP_CACHE]);
+	if (!kern->ask || !kern->cache)
+		return error_set(error, errno, "cannot map the programs' variables: %s",
+				 strerror(errno));
 	return 0;
 }
 
@@ -236,9 +254,42 @@ int kern_is_loaded(struct error *error)
 	return kern_is_there(KERN_PIN_DIR, error);
 }
 
+/* Without these nothing tells what is known of files from what was. */
+static bool can_keep(void)
+{
+	static const char *const hooks[] = {"inode_rename", "inode_unlink"};
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(hooks) / sizeof(*hooks); i++) {
+		kern_pin_path(path, sizeof(path), "links", hooks[i]);
+		if (access(path, F_OK) < 0)
+			return false;
+	}
+	return true;
+}
+
+void kern_cache_switch(struct kern *kern, bool on)
+{
+	kern->cache->on = on && can_keep();
+}
+
+bool kern_cache_is_on(struct kern *kern)
+{
+	return kern->cache->on;
+}
+
+/* For who suspects it, and for the tests, all of which run without it as well. */
+static bool cache_is_unwanted(void)
+{
+	const char *word = getenv("BULKHEAD_CACHE");
+
+	return word && strcmp(word, "off") == 0;
+}
+
 static int open_set(struct kern *kern, struct error *error)
 {
-	int r = kern_is_loaded(error);
+	int there = kern_is_loaded(error);
+	int r = there;
 
 	if (r == 0)
 		r = kern_load(error);
@@ -250,6 +301,8 @@ static int open_set(struct kern *kern, struct error *error)
 		r = check_links(kern, error);
 	if (r == 0)
 		r = kern_superblocks_fixed(kern, error);
+	if (r == 0 && (!there || cache_is_unwanted()))
+		kern_cache_switch(kern, !cache_is_unwanted());
 	return r;
 }
 
@@ -294,8 +347,8 @@ void kern_close(struct kern *kern)
 	for (int i = 0; i < KERN_PROG_COUNT; i++)
 		if (kern->progs[i] >= 0)
 			close(kern->progs[i]);
-	if (kern->ask)
-		munmap((void *)kern->ask, (size_t)sysconf(_SC_PAGESIZE));
+	unmap_variable(kern->ask);
+	unmap_variable(kern->cache);
 	if (kern->lock_fd >= 0)
 		close(kern->lock_fd);
 	btf__free(kern->btf);

@@ -56,6 +56,10 @@ int kern_is_there(const char *path, struct error *error);
 /* Refuses (-EOPNOTSUPP) when a need is missing; -ESTALE when another build's set is pinned. */
 int kern_open(struct kern **ret, struct error *error);
 void kern_close(struct kern *kern);
+/* Whether verdicts that are known are used: in a set that was just loaded they are, unless BULKHEAD_CACHE=off
+ * stands in the environment. Never on a kernel that does not tell of names that change. */
+void kern_cache_switch(struct kern *kern, bool on);
+bool kern_cache_is_on(struct kern *kern);
 /* Detaches and unpins everything; -EBUSY while a compartment is not released. */
 int kern_unload(struct kern *kern, struct error *error);
 /* Exclusive advisory lock over all changes of the set and its maps, with a deadline. Recursion is

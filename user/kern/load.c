@@ -283,6 +283,8 @@ static int pin_maps(struct bulkhead_bpf *skel)
 		/* libbpf puts the object's name before those of data sections. */
 		if (strstr(name, ".data.ask"))
 			name = "data_ask";
+		else if (strstr(name, ".data.cache"))
+			name = "data_cache";
 		else if (strchr(name, '.'))
 			continue; /* constants: held by the programs */
 		r = pin_fd(bpf_map__fd(map), "maps", name);

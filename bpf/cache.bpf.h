@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Verdicts that are known: the rights that a file has by its name, kept in the inode's own storage, which ends
+ * with the inode. No address, no inode number and no name is a key. They hold
+ *   - for one generation: rules, views and modes of a compartment change with it;
+ *   - while no directory was moved, by whomever and on whatever filesystem (bh_cache.epoch);
+ *   - while the inode has lost no name (moves): what has one name, and had it when it was asked, is asked
+ *     for by that one. What has several is not kept.
+ * Both are counted in inode_rename and inode_unlink (moved.bpf.c), which nfsd and overlayfs come through as
+ * well, before the name changes. Who decides between the count and the change sees the directory locked, and
+ * keeps nothing.
+ *
+ * Not kept: what stands on a filesystem whose names change by themselves (network, procfs, debugfs), or are
+ * compared otherwise than by their bytes; what is judged by the kind of its superblock; rights whose use is
+ * to be told. A refusal is never kept: its event needs the path.
+ */
+#ifndef BULKHEAD_CACHE_BPF_H
+#define BULKHEAD_CACHE_BPF_H
+
+#include "verdict.bpf.h"
+
+/* One move of any of these is not told to inode_rename. */
+#define BH_DENTRY_ODD \
+	(DCACHE_OP_HASH | DCACHE_OP_COMPARE | DCACHE_OP_REVALIDATE | DCACHE_DISCONNECTED)
+
+/* Keeps what the slot says, unless a walk like that is not to be relied on later. */
+__noinline int bh_known_keep(const struct bh_subject *s, struct bh_known *known,
+			     const struct bh_slot *slot, __u64 epoch, __u64 moves);
+
+#define BH_READ_ONCE(x) (*(volatile typeof(x) *)&(x))
+
+/* A reader between two halves of a writing sees two different numbers, or an odd one. */
+static __always_inline bool bh_known_holds(const struct bh_known_way *way, __u32 seq,
+					   __u32 generation, __u64 moves)
+{
+	return !(seq & 1) && way->generation == generation && way->epoch == bh_cache.epoch &&
+	       way->moves == moves;
+}
+
+/* Are these rights known to be had? */
+static __always_inline bool bh_known_allows(struct bh_known *known, __u32 generation, __u32 perms,
+					    __u32 any)
+{
+	struct bh_known_way *way = &known->ways[generation & (BH_KNOWN_WAYS - 1)];
+	__u32 seq = BH_READ_ONCE(way->seq), allow;
+
+	if (!bh_known_holds(way, seq, generation, known->moves))
+		return false;
+	allow = way->allow;
+	/* Of all that is asked for, or of one: what is not asked for at all is not had. */
+	return BH_READ_ONCE(way->seq) == seq && ((perms && !(perms & ~allow)) || allow & any);
+}
+
+static __always_inline struct bh_known *bh_known_of(struct inode *inode, __u64 flags)
+{
+	return bpf_inode_storage_get(&bh_inodes, inode, 0, flags);
+}
+
+/* A filesystem whose names change by the VFS alone: debugfs and its like move theirs by themselves. */
+static __always_inline bool bh_is_settled(struct dentry *dentry)
+{
+	struct super_block *sb = dentry->d_sb;
+
+	if (dentry->d_flags & BH_DENTRY_ODD)
+		return false;
+	return sb->s_type->fs_flags & FS_REQUIRES_DEV || sb->s_magic == TMPFS_MAGIC ||
+	       sb->s_magic == OVERLAYFS_MAGIC;
+}
+
+/* Of one name, by which it cannot but be reached. */
+static __always_inline bool bh_has_one_name(struct dentry *dentry, struct inode *inode)
+{
+	__u32 type;
+
+	if (!inode || dentry->d_flags & BH_DENTRY_ODD)
+		return false;
+	type = inode->i_mode & S_IFMT;
+	return type == S_IFDIR || (type == S_IFREG && inode->__i_nlink == 1);
+}
+
+static __always_inline bool bh_is_known(struct dentry *dentry, struct inode *inode,
+					__u32 generation, __u32 perms, __u32 any)
+{
+	struct bh_known *known;
+
+	if (!bh_cache.on || !bh_has_one_name(dentry, inode))
+		return false;
+	known = bh_known_of(inode, 0);
+	return known && bh_known_allows(known, generation, perms, any);
+}
+
+/* The same for who may be a member, without a subject: who is not, or has to be asked for, is told no. */
+static __always_inline bool bh_is_known_inside(struct dentry *dentry, struct inode *inode,
+					       __u32 perms, __u32 any)
+{
+	struct bh_label *label;
+	struct bh_compartment *c;
+
+	label = bpf_task_storage_get(&bh_labels, bpf_get_current_task_btf(), 0, 0);
+	c = bh_label_entry(label);
+	return c && c->state == BH_STATE_ENFORCED &&
+	       bh_is_known(dentry, inode, c->generation, perms, any);
+}
+
+/* Is a name in this directory being changed? Names are, by the VFS's rule, under its lock alone. */
+static __always_inline __u32 bh_is_changing(struct dentry *directory)
+{
+	/* PREEMPT_RT has another kind of lock: nothing is kept there. */
+	if (!bpf_core_field_exists(directory->d_inode->i_rwsem.count))
+		return 1;
+	return directory->d_inode->i_rwsem.count.counter & RWSEM_WRITER_LOCKED;
+}
+
+#endif
