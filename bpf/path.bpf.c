@@ -174,6 +174,43 @@ int bh_place_start(const struct bh_subject *s, struct bh_slot *slot)
 	return 0;
 }
 
+/* Was it forked by the service manager and has not exec'd since? It is not judged yet, so not to be looked at
+ * by who is. What members fork does not exec either; but each exec on a line of descent counts one up, and
+ * theirs was one at least since the manager's. */
+static __always_inline bool bh_is_pending(struct task_struct *task, __u32 cgroup_flags)
+{
+	struct task_struct *first =
+		BPF_CORE_READ(bpf_get_current_task_btf(), thread_pid, numbers[0].ns, child_reaper);
+
+	return cgroup_flags & BH_CGROUP_STARTING && BPF_CORE_READ(task, flags) & PF_FORKNOEXEC &&
+	       BPF_CORE_READ(task, self_exec_id) <= BPF_CORE_READ(first, self_exec_id);
+}
+
+/* By its cgroup: of a task that a program found by itself, 6.1 gives nobody the label. Every thread has a
+ * pid, and a leader's is its process's, too. */
+static __noinline int bh_pid_is_peer(__u32 compartment, __u64 address)
+{
+	struct pid *pid = (void *)address;
+	struct hlist_node *first = BPF_CORE_READ(pid, tasks[PIDTYPE_PID].first);
+	struct bh_standing st = {};
+	struct task_struct *task;
+
+	if (!first || !compartment)
+		return 0;
+	/* PIDTYPE_PID is the first of the links. */
+	task = (void *)first - bpf_core_field_offset(struct task_struct, pid_links);
+	st.cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+	bpf_loop(BH_MAX_CGROUP_DEPTH, bh_standing_level, &st, 0);
+	return st.compartment == compartment && !bh_is_pending(task, st.flags);
+}
+
+int bh_proc_is_peer(const struct bh_subject *s, __u64 top, __u64 leaf)
+{
+	if (!s || !bh_pid_is_peer(s->compartment, top))
+		return 0;
+	return !leaf || leaf == top || bh_pid_is_peer(s->compartment, leaf);
+}
+
 /* Told already. Whoever comes to a hook from now on is killed there (bh_subject_find), the rest by
  * the agent: kernel programs cannot go through a cgroup's tasks here. */
 static __noinline int bh_trip(const struct bh_subject *s)

@@ -47,6 +47,10 @@ __noinline int bh_match_path(const struct bh_subject *s, struct bh_slot *slot);
 /* slot->below, from slot->state. */
 __noinline int bh_match_below(const struct bh_subject *s, struct bh_slot *slot);
 
+/* Does who has this struct pid (its address) stand in the subject's own compartment, and who has
+ * `leaf`, if that is not 0? */
+__noinline int bh_proc_is_peer(const struct bh_subject *s, __u64 top, __u64 leaf);
+
 /* Allowed (0), or refused with the place as the object (errno, as bh_refuse_errno). The slot is NULL
  * when none was free. */
 __noinline int bh_judge_place_errno(const struct bh_subject *s, struct bh_refusal *r,
@@ -162,34 +166,54 @@ static long bh_walk_try(__u32 i, struct bh_walk *w)
 	return slot->fault != BH_REASON_UNSURE_RACE;
 }
 
-/* Is this procfs dentry the directory of current's own thread group? By the struct pid behind it:
- * the number in its name depends on the pid namespace of the mount. */
-static __always_inline bool bh_proc_is_own(struct dentry *dentry)
+/* The struct pid behind a dentry of procfs; 0: none. The number in its name depends on the pid
+ * namespace of the mount. */
+static __always_inline __u64 bh_proc_pid(struct dentry *dentry)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct pid *own = BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]);
 	struct inode *inode = dentry->d_inode;
 	struct proc_inode *proc;
 
 	if (!inode)
-		return false;
+		return 0;
 	proc = (void *)inode - bpf_core_field_offset(struct proc_inode, vfs_inode);
-	return own && BPF_CORE_READ(proc, pid) == own;
+	return (__u64)BPF_CORE_READ(proc, pid);
 }
 
-/* /proc/PID of the own thread group is judged as /proc/self, any other PID is refused. Names of
- * procfs's root that begin with a digit are process directories, and only they. */
+/* Of current's own thread group. */
+static __always_inline bool bh_proc_is_own(__u64 pid)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	return pid && pid == (__u64)BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]);
+}
+
+/* May /proc/PID be judged as /proc/self? What is below it can be a thread's, /proc/PID/task/TID, which
+ * stands in a cgroup of its own. */
+static __always_inline bool bh_proc_is_open(const struct bh_subject *s, const struct bh_walk *w)
+{
+	struct bh_policy *policy = bh_policy_of(s);
+	__u64 pid = bh_proc_pid(w->top);
+
+	if (!policy || !(policy->flags & BH_POLICY_PROC_SELF))
+		return false;
+	if (bh_proc_is_own(pid))
+		return true;
+	return policy->flags & BH_POLICY_PROC_PEERS &&
+	       bh_proc_is_peer(s, pid, bh_proc_pid(w->leaf));
+}
+
+/* /proc/PID of the own thread group is judged as /proc/self, so is that of other members if the policy
+ * says so, and any other PID is refused. Names of procfs's root that begin with a digit are process
+ * directories, and only they. */
 static __noinline __attribute__((unused)) void bh_place_proc(const struct bh_subject *s,
 							     struct bh_walk *w)
 {
 	struct bh_slot *slot = w->slot;
-	struct bh_policy *policy;
 	__u8 c = slot->path[BH_BOUND(slot->pos + 1, BH_PATH_END - 1)];
 
 	if (!slot->n || c < '0' || c > '9')
 		return;
-	policy = bh_policy_of(s);
-	if (!policy || !(policy->flags & BH_POLICY_PROC_SELF) || !bh_proc_is_own(w->top)) {
+	if (!bh_proc_is_open(s, w)) {
 		slot->reason = BH_REASON_PROC_OTHER;
 		return;
 	}

@@ -113,6 +113,33 @@ static __always_inline bool bh_task_is_peer(const struct bh_subject *s, struct t
 	return label && label->compartment == s->compartment && !(label->flags & BH_LABEL_PENDING);
 }
 
+/* Where a task stands that is not current: going up from its cgroup, until an entry is met. */
+struct bh_standing {
+	struct cgroup *cgroup;
+	__u32 compartment, flags;
+};
+
+static __attribute__((unused)) long bh_standing_level(__u32 i, struct bh_standing *st)
+{
+	struct cgroup *cgroup = st->cgroup;
+	struct bh_cgroup *entry;
+	__u64 id;
+
+	if (!cgroup)
+		return 1;
+	id = BPF_CORE_READ(cgroup, kn, id);
+	entry = bpf_map_lookup_elem(&bh_cgroups, &id);
+	if (entry) {
+		st->compartment = entry->compartment;
+		st->flags = entry->flags;
+		return 1;
+	}
+	/* cgroup.self is the css whose parent's container is the parent cgroup; self comes first.
+	 */
+	st->cgroup = (void *)BPF_CORE_READ(cgroup, self.parent);
+	return 0;
+}
+
 /*
  * Is current, a member, at work for a filesystem that stands on another? overlayfs opens and changes
  * the files below as the user who mounted it: the same task, judged above, with borrowed

@@ -63,32 +63,6 @@ int BPF_PROG(bh_task_alloc, struct task_struct *child, unsigned long clone_flags
 	return 0;
 }
 
-struct bh_standing {
-	struct cgroup *cgroup;
-	__u32 compartment, flags;
-};
-
-static long bh_standing_level(__u32 i, struct bh_standing *st)
-{
-	struct cgroup *cgroup = st->cgroup;
-	struct bh_cgroup *entry;
-	__u64 id;
-
-	if (!cgroup)
-		return 1;
-	id = BPF_CORE_READ(cgroup, kn, id);
-	entry = bpf_map_lookup_elem(&bh_cgroups, &id);
-	if (entry) {
-		st->compartment = entry->compartment;
-		st->flags = entry->flags;
-		return 1;
-	}
-	/* cgroup.self is the css whose parent's container is the parent cgroup; self comes first.
-	 */
-	st->cgroup = (void *)BPF_CORE_READ(cgroup, self.parent);
-	return 0;
-}
-
 /* A label sticks: a task moved out keeps it, and the move is an event. */
 static __always_inline void bh_report_move(struct bh_label *label, __u64 cgroup_id)
 {

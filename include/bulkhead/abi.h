@@ -109,6 +109,7 @@ enum bh_policy_flag {
 		1 << 0, /* /proc/PID of the own thread group is judged as /proc/self */
 	BH_POLICY_NESTED =
 		1 << 1, /* namespaces, and mounts in them: sandboxes inside the compartment */
+	BH_POLICY_PROC_PEERS = 1 << 2, /* with PROC_SELF: that of every member, too */
 };
 
 struct bh_page {

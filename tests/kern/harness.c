@@ -147,6 +147,20 @@ static int complain(struct error *error, const char *what, int r)
 
 static const struct cell_options usual_options;
 
+/* As the agent does: with sandboxes, what members mount as procfs is judged as /proc. */
+static int compile(const struct rule *rules, size_t n, const struct mounts *mounts, bool nested,
+		   struct automaton *ret, struct error *error)
+{
+	_cleanup_free_ struct mount_view *views = calloc(mounts->n + 1, sizeof(*views));
+
+	if (!views)
+		return -ENOMEM;
+	memcpy(views, mounts->views, mounts->n * sizeof(*views));
+	views[mounts->n] =
+		(struct mount_view){.sbid = BH_SBID_OWN_PROC, .root = "/", .point = "/proc"};
+	return automaton_compile(rules, n, views, mounts->n + nested, ret, error);
+}
+
 int cell_policy(struct cell *cell, const struct cell_options *options)
 {
 	const struct cell_options *o = options ? options : &usual_options;
@@ -161,7 +175,7 @@ int cell_policy(struct cell *cell, const struct cell_options *options)
 	r = mounts_read(cell->kern, &self, 1, &mounts, &error);
 	if (r < 0)
 		return complain(&error, "mounts", r);
-	r = automaton_compile(rules, n, mounts.views, mounts.n, &automaton, &error);
+	r = compile(rules, n, &mounts, o->flags & BH_POLICY_NESTED, &automaton, &error);
 	mounts_done(&mounts);
 	if (r < 0)
 		return complain(&error, "compile", r);
@@ -416,12 +430,12 @@ int cell_verbv(struct cell *cell, enum where where, int argc, char **argv)
 
 int cell_verb(struct cell *cell, enum where where, ...)
 {
-	char *argv[8];
+	char *argv[16];
 	int argc = 0;
 	va_list ap;
 
 	va_start(ap, where);
-	while (argc < 8 && (argv[argc] = va_arg(ap, char *)))
+	while (argc < 16 && (argv[argc] = va_arg(ap, char *)))
 		argc++;
 	va_end(ap);
 	return cell_verbv(cell, where, argc, argv);

@@ -159,6 +159,12 @@ VERB(with_net)
 	return unshare(CLONE_NEWNET) < 0 ? failed() : verb_run(argc - 1, argv + 1);
 }
 
+/* with-pids VERB...: whose children are processes 1, 2, ... */
+VERB(with_pids)
+{
+	return unshare(CLONE_NEWPID) < 0 ? failed() : verb_run(argc - 1, argv + 1);
+}
+
 /* with-bind FROM TO VERB...: with one place seen at another. */
 VERB(with_bind)
 {
@@ -243,6 +249,7 @@ const struct verb namespace_verbs[] = {
 	{"nested", 1, verb_nested, "VERB..."},
 	{"stay", 0, verb_stay, ""},
 	{"with-net", 1, verb_with_net, "VERB..."},
+	{"with-pids", 1, verb_with_pids, "VERB..."},
 	{"with-bind", 3, verb_with_bind, "FROM TO VERB..."},
 	{"with-mount", 3, verb_with_mount, "TYPE DIRECTORY VERB..."},
 	{"many-mounts", 3, verb_many_mounts, "N DIRECTORY VERB..."},

@@ -382,14 +382,17 @@ static void test_perm_list(void **state)
 static void test_note_proc(void **state)
 {
 	(void)state;
-	assert_null(policy_note_proc("/proc/self/maps"));
-	assert_null(policy_note_proc("/proc"));
-	assert_null(policy_note_proc("/process/1"));
-	assert_null(policy_note_proc("/proc/self/rootless"));
-	assert_non_null(policy_note_proc("/proc/self/root/etc/shadow"));
-	assert_non_null(policy_note_proc("/proc/self/fd"));
-	assert_non_null(policy_note_proc("/proc/thread-self/comm"));
-	assert_non_null(policy_note_proc("/proc/1/maps"));
+	assert_null(policy_note_proc(PROC_SELF, "/proc/self/maps"));
+	assert_null(policy_note_proc(PROC_SELF, "/proc"));
+	assert_null(policy_note_proc(PROC_SELF, "/process/1"));
+	assert_null(policy_note_proc(PROC_SELF, "/proc/self/rootless"));
+	assert_non_null(policy_note_proc(PROC_SELF, "/proc/self/root/etc/shadow"));
+	assert_non_null(policy_note_proc(PROC_SELF, "/proc/self/fd"));
+	assert_non_null(policy_note_proc(PROC_SELF, "/proc/thread-self/comm"));
+	assert_non_null(policy_note_proc(PROC_SELF, "/proc/1/maps"));
+	assert_non_null(strstr(policy_note_proc(PROC_COMPARTMENT, "/proc/1/maps"),
+			       "stands in the compartment's cgroup"));
+	assert_non_null(strstr(policy_note_proc(PROC_NONE, "/proc/1/maps"), "proc: none"));
 }
 
 /* --- links --- */
@@ -519,6 +522,39 @@ static void test_located_answer(void **state)
 	automaton_done(&automaton);
 }
 
+/* Of a process's directory: who stands in the cgroup, and what is asked of the rules then. */
+static void test_member(void **state)
+{
+	struct rule rules[] = {rule(RULE_ALLOW, R, "/proc/self/status", 1)};
+	struct policy policy = policy_of(rules, 1);
+	_cleanup_(mounts_done) struct mounts own = own_mounts();
+	_cleanup_(location_done) struct location at = {}, self = {};
+	struct automaton automaton = compile(&policy, &own);
+	_cleanup_free_ char *cgroup = NULL;
+	struct error error = {};
+	struct question q;
+	char path[64];
+
+	(void)state;
+	policy.proc = PROC_COMPARTMENT;
+	assert_int_equal(cgroup_of_pid(getpid(), &cgroup), 0);
+	snprintf(path, sizeof(path), "/proc/%d/status", getpid());
+	assert_int_equal(location_find(&own, path, &at, &error), 0);
+	assert_int_equal(location_find(&own, "/proc/self/status", &self, &error), 0);
+	assert_true(location_is_member(&own, &at, cgroup));
+	assert_false(location_is_member(&own, &at, "/sys/fs/cgroup/no-such"));
+	assert_false(location_is_member(&own, &self, cgroup));
+	q = (struct question){
+		(const char *const *)at.names, at.nnames, at.sbid, at.class, at.place, R};
+	assert_int_equal(ask(&policy, &automaton, &q).reason, BH_REASON_PROC_OTHER);
+	assert_int_equal(location_as_self(&at), 0);
+	assert_string_equal(at.place, "/self/status");
+	assert_string_equal(at.names[0], "/proc/self/status");
+	q.place = at.place;
+	assert_true(ask(&policy, &automaton, &q).allowed);
+	automaton_done(&automaton);
+}
+
 static void test_no_cgroup(void **state)
 {
 	struct mounts none = {};
@@ -555,7 +591,7 @@ int main(void)
 		cmocka_unit_test(test_check_path),   cmocka_unit_test(test_perm_list),
 		cmocka_unit_test(test_note_proc),    cmocka_unit_test(test_links),
 		cmocka_unit_test(test_locate),	     cmocka_unit_test(test_located_answer),
-		cmocka_unit_test(test_no_cgroup),
+		cmocka_unit_test(test_no_cgroup),    cmocka_unit_test(test_member),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

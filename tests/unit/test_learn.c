@@ -794,7 +794,8 @@ static void test_proc(void **state)
 	expect(bench, "\nproc: self\n");
 	expect(bench, "on: [/proc/self/maps]");
 	expect(bench, "on: ['/proc/self/task/*/comm']");
-	expect(bench, "# NOT PROPOSED. /proc of another process: no rule opens it:\n"
+	expect(bench, "# NOT PROPOSED. /proc of another process: no rule opens it, and "
+		      "proc: compartment only a member's:\n"
 		      "#   read /proc/50/maps");
 }
 

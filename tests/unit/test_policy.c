@@ -193,9 +193,8 @@ static void test_bad(void **state)
 		{"nul-escape", "6:26: a NUL byte"},
 		{"null-document", "1:1: a policy is a mapping"},
 		{"null-list", "5:7: files is a list"},
-		{"proc-unknown", "5:7: proc: \"own\" is no value of it: write self or none"},
-		{"proc-compartment",
-		 "5:7: proc: compartment is not in this version: write self or none"},
+		{"proc-unknown",
+		 "5:7: proc: \"own\" is no value of it: write self or compartment or none"},
 		{"relative-path", "6:26: \"a/b\" at byte 1: not absolute: write /dir/name"},
 		{"right-jit", "6:14: jit belongs to a program"},
 		{"tab", "6:1: not YAML: found character that cannot start any token"},
@@ -276,7 +275,7 @@ static void test_bad_all(void **state)
 {
 	(void)state;
 	assert_int_equal(nftw(in_dir("bad"), count_one, 8, FTW_PHYS), 0);
-	assert_int_equal(bad_files, 119);
+	assert_int_equal(bad_files, 118);
 }
 
 /* Every word of the language arrives where it belongs. */
@@ -289,7 +288,7 @@ static void test_all_keys(void **state)
 			   "vars: [\"DIR=/nonexistent/x\", \"WORD=y.z\"]\n"
 			   "mode: audit\n"
 			   "existing: {default: report, keep: [stdio, notify]}\n"
-			   "proc: self\n"
+			   "proc: compartment\n"
 			   "files:\n"
 			   "  - {allow: [read, write], on: [\"${DIR}/**\", \"${DIR}-${WORD}\"]}\n"
 			   "  - {deny: [write], on: [\"${DIR}/secret\"]}\n"
@@ -331,7 +330,7 @@ static void test_all_keys(void **state)
 	assert_int_equal(policy->mode, BH_MODE_AUDIT);
 	assert_int_equal(policy->existing, EXISTING_REPORT);
 	assert_int_equal(policy->keep, KEEP_STDIO | KEEP_NOTIFY);
-	assert_int_equal(policy->proc, PROC_SELF);
+	assert_int_equal(policy->proc, PROC_COMPARTMENT);
 	assert_true(policy->nested);
 	assert_int_equal(policy->caps, 0x4db);
 	assert_int_equal(policy->nrules, N_OF(rules));

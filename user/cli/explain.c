@@ -162,7 +162,7 @@ static int note_program(struct findings *f, struct error *error)
 
 static int answer_question(struct findings *f, struct error *error)
 {
-	const char *note = policy_note_proc(f->question.names[0]);
+	const char *note = policy_note_proc(f->inquiry->policy->proc, f->question.names[0]);
 	_cleanup_json_ json_t *whole = NULL;
 	struct answer answer;
 	int r = ask(f, f->inquiry->perms, &answer, error);
@@ -254,6 +254,17 @@ static json_t *place_json(const struct findings *f, pid_t pid, size_t tables)
 			 names_json(l->names, l->nnames));
 }
 
+/* The kernel judges a member's directory in procfs as /proc/self, if the policy says so. An event says itself
+ * what it was judged as. */
+static int find_process(struct findings *f)
+{
+	if (f->inquiry->policy->proc != PROC_COMPARTMENT || f->inquiry->literal ||
+	    !location_is_member(&f->mounts, &f->location, f->inquiry->cgroup))
+		return 0;
+	explain_note(f->answer, "of a process of the compartment: judged as /proc/self");
+	return location_as_self(&f->location);
+}
+
 /* The view as the kernel has it: the path's superblock, and where it stands there. */
 static int map_path(struct findings *f, struct error *error)
 {
@@ -273,12 +284,15 @@ static int map_path(struct findings *f, struct error *error)
 	r = location_find(&f->mounts, f->path, l, error);
 	if (r < 0)
 		return r;
+	json_object_set_new(f->answer, "place", place_json(f, pid, tables));
+	r = find_process(f);
+	if (r < 0)
+		return error_set(error, -r, "out of memory");
 	f->question = (struct question){.names = (const char *const *)l->names,
 					.nnames = l->nnames,
 					.sbid = l->sbid,
 					.class = l->class,
 					.place = l->place};
-	json_object_set_new(f->answer, "place", place_json(f, pid, tables));
 	return 0;
 }
 

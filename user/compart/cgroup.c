@@ -321,16 +321,15 @@ int cgroup_pids(const char *path, pid_t **ret, size_t *ret_n)
 	return 0;
 }
 
-/* The "0::/PATH" line of /proc/PID/cgroup. */
-int cgroup_of_pid(pid_t pid, char **ret_path)
+/* By the "0::/PATH" line of /proc/PID/cgroup. */
+int cgroup_of_file(const char *name, char **ret_path)
 {
 	static const char deleted[] = " (deleted)";
 	_cleanup_free_ char *text = NULL;
-	char name[64], *line, *path;
+	char *line, *path;
 	size_t n;
 	int r;
 
-	snprintf(name, sizeof(name), "/proc/%d/cgroup", (int)pid);
 	r = text_read(name, BH_MAX_RECORD_BYTES, &text, NULL);
 	if (r)
 		return r == -ENOENT ? -ESRCH : r;
@@ -353,6 +352,14 @@ int cgroup_of_pid(pid_t pid, char **ret_path)
 	}
 	*ret_path = path;
 	return 0;
+}
+
+int cgroup_of_pid(pid_t pid, char **ret_path)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "/proc/%d/cgroup", (int)pid);
+	return cgroup_of_file(name, ret_path);
 }
 
 /* --- who does not freeze --- */

@@ -129,6 +129,8 @@ int cgroup_kill(const char *path, unsigned int deadline_ms, struct error *error)
 /* Thread group leaders, sorted, child cgroups too. -E2BIG past BH_MAX_SUBTREE_*. */
 int cgroup_pids(const char *path, pid_t **ret, size_t *ret_n);
 int cgroup_of_pid(pid_t pid, char **ret_path);
+/* The same of a file /proc/PID/cgroup, by whatever name it is had. */
+int cgroup_of_file(const char *name, char **ret_path);
 
 /* --- unit.c: systemd over sd-bus; binding.c --- */
 int unit_cgroups(const char *unit, char ***ret_cgroups, char ***ret_names, struct error *error);

@@ -40,6 +40,11 @@ static int compile_view(const struct policy *policy, const struct mounts *mounts
 				 ret, error);
 }
 
+static const __u32 proc_flags[] = {
+	[PROC_SELF] = BH_POLICY_PROC_SELF,
+	[PROC_COMPARTMENT] = BH_POLICY_PROC_SELF | BH_POLICY_PROC_PEERS,
+};
+
 int policy_compile(const struct policy *policy, const struct mounts *mounts, struct kern *kern,
 		   __u32 *ret_generation, struct error *error)
 {
@@ -48,8 +53,7 @@ int policy_compile(const struct policy *policy, const struct mounts *mounts, str
 
 	if (r)
 		return r;
-	automaton.head.flags = (policy->proc == PROC_SELF ? BH_POLICY_PROC_SELF : 0) |
-			       (policy->nested ? BH_POLICY_NESTED : 0);
+	automaton.head.flags = proc_flags[policy->proc] | (policy->nested ? BH_POLICY_NESTED : 0);
 	automaton.head.caps = policy->caps;
 	return kern_policy_install(kern, &automaton, ret_generation, error);
 }

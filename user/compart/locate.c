@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include "internal.h"
 
 int mounts_of_cgroup(const char *cgroup, struct mounts *ret, struct error *error)
@@ -202,6 +204,65 @@ static int take_names(struct location *location, const struct mounts *mounts, co
 	if (!r)
 		put_first(location->names, location->nnames, path);
 	return r;
+}
+
+/* --- processes --- */
+
+/* Of "/PID" or "/PID/...": how many bytes "/PID" has, else 0. */
+static size_t process_length(const struct location *location)
+{
+	size_t digits = strspn(location->place + 1, "0123456789");
+
+	if (location->class != BH_SB_PROC || !digits ||
+	    (location->place[1 + digits] && location->place[1 + digits] != '/'))
+		return 0;
+	return 1 + digits;
+}
+
+bool location_is_member(const struct mounts *mounts, const struct location *location,
+			const char *cgroup)
+{
+	_cleanup_close_ int root = open_root(mounts_member(mounts, NULL), NULL), fd = -1;
+	_cleanup_free_ char *path = NULL, *standing = NULL;
+	char name[64];
+	struct statfs fs;
+
+	if (!process_length(location) || root < 0 || strcmp(location->root, "/") != 0 ||
+	    asprintf(&path, "%s%.*s/cgroup", location->point, (int)process_length(location),
+		     location->place) < 0)
+		return false;
+	fd = open_plain(root, path);
+	/* The members have what is on the way in hand. */
+	if (fd < 0 || fstatfs(fd, &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC)
+		return false;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	return cgroup_of_file(name, &standing) == 0 && path_covers(cgroup, standing);
+}
+
+static int put_self(char **path, size_t below, size_t length)
+{
+	char *text = NULL;
+
+	if (asprintf(&text, "%.*s/self%s", (int)below, *path, *path + below + length) < 0)
+		return -ENOMEM;
+	free(*path);
+	*path = text;
+	return 0;
+}
+
+int location_as_self(struct location *location)
+{
+	size_t length = process_length(location), place = strlen(location->place);
+	int r = 0;
+
+	for (size_t i = 0; length && r == 0 && i < location->nnames; i++) {
+		size_t n = strlen(location->names[i]);
+
+		/* What is seen of procfs by another mount may begin further down. */
+		if (n >= place && !strcmp(location->names[i] + n - place, location->place))
+			r = put_self(&location->names[i], n - place, length);
+	}
+	return length && r == 0 ? put_self(&location->place, 0, length) : r;
 }
 
 void location_done(struct location *location)

@@ -32,6 +32,13 @@ int mounts_names(const struct mounts *mounts, __u32 sbid, const char *place, cha
  * the process has ended. */
 int location_find(const struct mounts *mounts, const char *path, struct location *ret,
 		  struct error *error);
+/* Of a place below a process's directory in procfs: does that process stand in this cgroup, or below it? Who
+ * cannot be asked does not. */
+bool location_is_member(const struct mounts *mounts, const struct location *location,
+			const char *cgroup);
+/* Is the place, and every name of it, below a process's directory? Then below /self from now on. 0 or
+ * -ENOMEM. */
+int location_as_self(struct location *location);
 void location_done(struct location *location);
 
 #endif

@@ -51,7 +51,8 @@ struct rename {
 	X(DENIED, false, "Denied by a rule of the policy, which stays")                         \
 	X(NETWORK, false,                                                                       \
 	  "Network: \"network: none\" is all there is in this version; stays refused")          \
-	X(PROC, false, "/proc of another process: no rule opens it")                            \
+	X(PROC, false,                                                                          \
+	  "/proc of another process: no rule opens it, and proc: compartment only a member's")  \
 	X(OUTSIDER, false, "Reaches a process outside: no rule allows it")                      \
 	X(CLOSED, false, "Closed to every compartment: no key of a policy opens it")
 

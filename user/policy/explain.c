@@ -131,7 +131,8 @@ static enum bh_sb_class class_of(const struct question *question, const char **r
 	return BH_SB_PLAIN;
 }
 
-/* A process's directory, of which only the own one can be had. */
+/* A process's directory, where the question is not asked of /proc/self, as which those are judged that can
+ * be had. */
 static bool is_closed_process(const struct policy *policy, const char *place)
 {
 	if (place[0] == '/' && place[1] >= '0' && place[1] <= '9')
@@ -275,7 +276,17 @@ int policy_check_path(const char *path, __u32 perms, struct error *error)
 /* Names below /proc/self that are links for who follows them. */
 static const char *const proc_links[] = {"/root", "/cwd", "/exe", "/fd", "/map_files", "/ns"};
 
-const char *policy_note_proc(const char *path)
+static const char *const note_others[] = {
+	[PROC_NONE] = "proc: none opens no process's directory",
+	[PROC_SELF] =
+		"/proc/PID of another process is never opened; of its own, a process is judged as "
+		"for /proc/self",
+	[PROC_COMPARTMENT] =
+		"/proc/PID of who stands in the compartment's cgroup is judged as "
+		"/proc/self, any other is never opened; --as-seen-by tells which it is",
+};
+
+const char *policy_note_proc(enum proc_view view, const char *path)
 {
 	const char *rest = below(path, "/proc");
 
@@ -284,8 +295,7 @@ const char *policy_note_proc(const char *path)
 	if (below(rest, "/thread-self"))
 		return "of each thread: the kernel judges /proc/self/task/TID instead";
 	if (rest[1] >= '0' && rest[1] <= '9')
-		return "/proc/PID of another process is never opened; of its own, a process is "
-		       "judged as for /proc/self";
+		return note_others[view];
 	rest = below(rest, "/self");
 	for (size_t i = 0; rest && i < sizeof(proc_links) / sizeof(*proc_links); i++)
 		if (below(rest, proc_links[i]))

@@ -47,7 +47,7 @@ int policy_answer(const struct policy *policy, const struct automaton *automaton
 int policy_check_path(const char *path, __u32 perms, struct error *error);
 
 /* What to know of a path below /proc that no rule can say, or NULL. */
-const char *policy_note_proc(const char *path);
+const char *policy_note_proc(enum proc_view view, const char *path);
 
 /* "read,exec" -> rights. 0, or -EINVAL with the words there are. */
 int perms_from_list(const char *text, __u32 *ret, struct error *error);

@@ -12,7 +12,8 @@
 
 enum existing_action { EXISTING_REFUSE, EXISTING_REPORT };
 enum existing_keep { KEEP_STDIO = 1 << 0, KEEP_JOURNAL = 1 << 1, KEEP_NOTIFY = 1 << 2 };
-enum proc_view { PROC_NONE, PROC_SELF };
+/* Of procfs: no process's directory, the own one's, those of all members. */
+enum proc_view { PROC_NONE, PROC_SELF, PROC_COMPARTMENT };
 
 struct policy {
 	char name[BH_NAME_SIZE];

@@ -32,8 +32,8 @@ static const struct choice existing_keeps[] = {
 };
 static const struct choice proc_views[] = {
 	{"self", PROC_SELF, NULL},
+	{"compartment", PROC_COMPARTMENT, NULL},
 	{"none", PROC_NONE, NULL},
-	{"compartment", 0, "compartment is not in this version: write self or none"},
 	{NULL, 0, NULL},
 };
 static const struct choice nested[] = {
