@@ -36,6 +36,10 @@
 enum bh_perm { BH_PERMS(BH_PERM_ENUM_) BH_PERM_ALL = (1 << 13) - 1 };
 #undef BH_PERM_ENUM_
 
+/* Beside them in rules, and in no verdict: what the rule speaks of runs, though it may have been written
+ * inside. */
+#define BH_RULE_WRITTEN_INSIDE (1 << 13)
+
 /* Task label: identity of a confined task, in task storage, inherited by every child. */
 enum bh_label_flag {
 	BH_LABEL_ASK = 1 << 0,	   /* membership unknown here: ask the cgroup */

@@ -66,6 +66,9 @@ static void draw_rules(struct world *world, size_t n)
 			.perms = 1 + draw(draw(2) ? 3 : BH_PERM_ALL),
 			.glob = kept,
 		};
+		/* As an exec rule has it. */
+		if (!draw(3) && world->rules[world->nrules - 1].effect == RULE_ALLOW)
+			world->rules[world->nrules - 1].perms |= BH_RULE_WRITTEN_INSIDE;
 	}
 }
 

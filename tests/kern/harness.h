@@ -147,7 +147,8 @@ void harness_remove(void);
 
 extern const struct test_case spread_cases[], sockets_cases[], race_cases[], loss_cases[],
 	table_cases[], place_cases[], overlay_cases[], credentials_cases[], watch_cases[],
-	nested_cases[], escape_cases[], agent_cases[], prove_cases[], cache_cases[], proc_cases[];
+	nested_cases[], escape_cases[], agent_cases[], prove_cases[], cache_cases[], proc_cases[],
+	written_cases[];
 /* One case a row of the table of hooks; calls case_report itself. */
 void hook_cases(struct kern *kern, const char *only, bool mutate);
 

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -92,6 +93,42 @@ VERB(exec_copy)
 	return r ? r : run(AT_FDCWD, argv[2], words, 0);
 }
 
+/* By a descriptor that cannot write, or the kernel takes it for busy. Takes fd. */
+static int run_open(int fd, char **words)
+{
+	char self[32];
+	int reader;
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	reader = open(self, O_RDONLY | O_CLOEXEC);
+	if (reader < 0)
+		return broken();
+	close(fd);
+	return run(reader, "", words, AT_EMPTY_PATH);
+}
+
+/* exec-tmpfile PROGRAM DIRECTORY: a copy that never had a name. */
+VERB(exec_tmpfile)
+{
+	char *words[] = {argv[1], WELL, NULL};
+	int fd = open(argv[2], O_RDWR | O_TMPFILE | O_CLOEXEC, 0700);
+	int r = fd < 0 ? broken() : copy_to(fd, argv[1]);
+
+	return r ? r : run_open(fd, words);
+}
+
+/* exec-deleted PROGRAM NEW: a copy that has none any more. */
+VERB(exec_deleted)
+{
+	char *words[] = {argv[2], WELL, NULL};
+	int fd = open(argv[2], O_RDWR | O_CREAT | O_CLOEXEC, 0700);
+	int r = fd < 0 ? broken() : copy_to(fd, argv[1]);
+
+	if (!r && unlink(argv[2]) < 0)
+		r = broken();
+	return r ? r : run_open(fd, words);
+}
+
 VERB(mmap_exec)
 {
 	int fd = open(argv[1], O_RDONLY | O_CLOEXEC);
@@ -147,6 +184,8 @@ const struct verb exec_verbs[] = {
 	{"exec-as", 2, verb_exec_as, "NAME PROGRAM"},
 	{"exec-memfd", 1, verb_exec_memfd, "PROGRAM"},
 	{"exec-copy", 2, verb_exec_copy, "PROGRAM NEW"},
+	{"exec-tmpfile", 2, verb_exec_tmpfile, "PROGRAM DIRECTORY"},
+	{"exec-deleted", 2, verb_exec_deleted, "PROGRAM NEW"},
 	{"mmap-exec", 1, verb_mmap_exec, "FILE"},
 	{"mmap-memfd", 1, verb_mmap_memfd, "FILE"},
 	{"mmap-anon", 0, verb_mmap_anon, ""},

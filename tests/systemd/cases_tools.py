@@ -61,7 +61,7 @@ exec:
   - {{on: [/usr/bin/npm, "/usr/bin/python3*"]}}
   - {{on: [/usr/bin/make, /usr/bin/gcc, "/usr/bin/x86_64-linux-gnu-*", "/usr/lib/gcc/**"]}}
   - {{on: [/usr/bin/sqlite3, /usr/bin/ssh-keygen, /usr/bin/tmux, /usr/bin/ps]}}
-  - {{on: ["${{WORKSPACE}}/**"]}}
+  - {{on: ["${{WORKSPACE}}/**"], written-inside: true}}
 network: none
 """
 
@@ -658,7 +658,7 @@ sleep 1000 & child=$!
 trap "kill $child" EXIT
 sed -n s/^Name:.//p /proc/$child/status
 tr '\\0' ' ' </proc/$child/cmdline; echo
-ps -o ppid=,args= -p $child | sed "s/^ *$$ /mine /"
+ps -o ppid=,args= -p $child | sed "s/^ *$BASHPID /mine /"
 ls /proc/$child/fd | wc -l
 [[ /proc/$child/exe -ef /usr/bin/sleep ]] && echo exe
 """

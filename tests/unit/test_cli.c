@@ -230,10 +230,12 @@ static char policy_path[] = "/tmp/test_cli.XXXXXX";
 static const char policy_text[] =
 	"version: 1\nname: t\nmode: enforce\nnetwork: none\nvars: [W=/n]\n"
 	"files:\n"
-	"  - {allow: [read, write], on: [\"${W}/**\"]}\n"
+	"  - {allow: [read, write], on: [\"${W}/**\", \"/o/*/w\"]}\n"
 	"  - {deny: [write], on: [\"${W}/secret/**\"]}\n"
 	"  - {quiet: [read], on: [/q]}\n"
-	"exec: [{on: [/n/node], jit: true}]\n";
+	"exec:\n"
+	"  - {on: [/n/node], jit: true, written-inside: true}\n"
+	"  - {on: [\"/o/**\"]}\n";
 
 static int write_policy(void **state _unused_)
 {
@@ -294,6 +296,15 @@ static const struct explanation explanations[] = {
 	{EXPLAIN("--path", "/q", "--op", "read"), 1, "allows it, kept quiet by /q ("},
 	{EXPLAIN("--path", "/n/node", "--op", "exec"), 0,
 	 "note: as a program it may have writable"},
+	{EXPLAIN("--path", "/o/x", "--op", "exec"), 0, "\n  exec        allowed by /o/** ("},
+	{EXPLAIN("--path", "/o/x/w", "--op", "exec"), 1,
+	 "\n  exec        refused: it may have been written inside, and written-inside: true is "
+	 "not on "
+	 "/o/** ("},
+	{EXPLAIN("--path", "/o/x/w", "--op", "map-exec"), 1, ":12:11)\n"},
+	{EXPLAIN("--path", "/o/x/w", "--op", "exec", "--json"), 1,
+	 "\"reason\": \"written-inside\""},
+	{EXPLAIN("--path", "/o/x/w", "--op", "read,write"), 0, "allowed: read,write /o/x/w"},
 	{EXPLAIN("--path", "/proc/1/maps", "--op", "read"), 1, "refused: proc: none opens no"},
 	{EXPLAIN("--path", "/m/x", "--op", "read", "--var", "W=/m"), 0, "allowed by /m/** ("},
 	{EXPLAIN("--path", "/n/x", "--op", "read", "--json"), 0, "\"verdict\": \"allowed\""},

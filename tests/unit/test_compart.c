@@ -354,7 +354,9 @@ static void test_record_size(void **state)
 /* --- the inventory, of this very process --- */
 
 static const struct rule everything[] = {
-	{.effect = RULE_ALLOW, .perms = BH_PERM_ALL, .glob = (char *)(uintptr_t) "/**"},
+	{.effect = RULE_ALLOW,
+	 .perms = BH_PERM_ALL | BH_RULE_WRITTEN_INSIDE,
+	 .glob = (char *)(uintptr_t) "/**"},
 	{.effect = RULE_DENY, .perms = BH_PERM_READ, .glob = (char *)(uintptr_t) "/etc/passwd"},
 };
 

@@ -50,6 +50,8 @@ static const struct rule deny = RULE(RULE_DENY, BH_PERM_WRITE, "/srv/ws/.git/hoo
 static const struct rule bait = RULE(RULE_TRIPWIRE, BH_PERM_READ, "/srv/ws/bait", 14);
 static const struct rule audited = RULE(RULE_AUDIT, BH_PERM_READ, "/srv/ws/*", 15);
 
+static const struct rule runs = RULE(RULE_ALLOW, BH_PERM_EXEC, "/srv/ws/**", 16);
+
 static void fill(union buffer *b, const struct sample *s)
 {
 	memset(b, 0, sizeof(*b));
@@ -124,6 +126,17 @@ static const struct sample samples[] = {
 		.rule = &deny,
 		.line = "12:03:04 demo node[812]: write /srv/ws/.git/hooks/x refused (EACCES): "
 			"denied by /srv/ws/.git/hooks/** (/etc/demo.yaml:12) [path_mknod #12]",
+	},
+	{
+		.hook = BH_HOOK_FILE_OPEN,
+		.reason = BH_REASON_NO_RULE,
+		.perms = BH_PERM_EXEC,
+		PATH_OBJECT("/ws/a.out"),
+		.path = "/srv/ws/a.out",
+		.rule = &runs,
+		.line = "12:03:04 demo node[812]: exec /srv/ws/a.out refused (EACCES): it may have "
+			"been written inside, and written-inside: true is not on /srv/ws/** "
+			"(/etc/demo.yaml:16) [file_open #12]",
 	},
 	{
 		.hook = BH_HOOK_FILE_OPEN,

@@ -691,7 +691,7 @@ static void test_base_policy(void **state)
 		"  - {deny: [write], on: [/etc/x]}\n  - {audit: [read], on: [\"${A}/log\"]}\n"
 		"  - {tripwire: [read], on: [/bait]}\n  - {audit: [read], on: [/watched]}\nexec:\n "
 		" - {on: [/bin/job], jit: "
-		"true}\nunix:\n"
+		"true, written-inside: true}\nunix:\n"
 		"  connect: [\"@a\"]\n  quiet: [/run/q]\nnetwork: none\ntests:\n"
 		"  - {refused: {read: /b}, allowed: {read: /a/b}}\n");
 	opened(bench, "/a/known");
@@ -710,7 +710,7 @@ static void test_base_policy(void **state)
 		      "proc: self\nfiles:\n  - {allow: [read], on: ['${A}/**']}\n");
 	expect(bench,
 	       "  - {audit: [read], on: ['${A}/log']}\n  - {tripwire: [read], on: [/bait]}\n");
-	expect(bench, "  - {on: [/bin/job], jit: true}\n");
+	expect(bench, "  - {on: [/bin/job], jit: true, written-inside: true}\n");
 	expect(bench, "unix:\n  connect:\n    - '@a'\n  quiet: [/run/q]\n");
 	expect(bench, "tests:\n  - allowed: {read: /a/b}\n  - refused: {read: /b}\n");
 	expect(bench, "# NOT PROPOSED. Denied by a rule of the policy, which stays:\n#   read "
@@ -841,6 +841,30 @@ static void test_renames(void **state)
 	assert_false(bench->learned.lacking);
 }
 
+/* What was built and then run, or loaded, under its first name or a later one: the proposal lets it run, and says
+ * that it may have been written inside; of what stood there it does not. */
+static void test_built(void **state)
+{
+	struct bench *bench = *state;
+
+	made(bench, "/w/x/a.out");
+	ran(bench, "/w/x/a.out", 1);
+	made(bench, "/w/y/lib.so");
+	tell(bench,
+	     (struct sample){.hook = "mmap_file", .perms = "map-exec", .path = "/w/y/lib.so"});
+	made(bench, "/w/z/half");
+	renamed(bench, "/w/z/half", "/w/z/tool");
+	tell(bench, (struct sample){"file_open", "exec", "/w/z/tool", .reason = "written-inside"});
+	ran(bench, "/opt/j/stood", 2);
+	propose(bench);
+	expect(bench, "  - {on: [/w/x/a.out], written-inside: true}\n");
+	expect(bench, "  - {on: [/w/y/lib.so], written-inside: true}\n");
+	expect(bench, "  - {on: [/w/z/tool], written-inside: true}\n");
+	expect(bench, "  - {on: [/w/z/half], written-inside: true}\n");
+	expect(bench, "on: [/opt/j/stood]}\n");
+	assert_false(bench->learned.lacking);
+}
+
 /* A link's other name was one that is gone, as all that the run took away, or that the file has now. */
 static void test_hard_links(void **state)
 {
@@ -954,6 +978,7 @@ int main(void)
 		CASE(test_proc),
 		CASE(test_closed),
 		CASE(test_renames),
+		CASE(test_built),
 		CASE(test_half_told),
 		CASE(test_hard_links),
 		CASE(test_order),

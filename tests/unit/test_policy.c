@@ -237,6 +237,10 @@ static void test_bad(void **state)
 		{"var-unset",
 		 "6:26: variable HOME is not set: write vars: [\"HOME=/path\"] in the main file"},
 		{"version-2", "1:10: version 2 is not known here: write version: 1"},
+		{"written-word", "6:43: written-inside: \"yes\" is no value of it"},
+		{"written-exec", "8:11: /a/b/* may be written inside, by"},
+		{"written-create", "9:11: /a/tool may be written inside, by"},
+		{"written-files", "6:44: /a/*.so may be written inside, by"},
 	};
 	char name[64], text[256];
 	size_t i;
@@ -275,7 +279,7 @@ static void test_bad_all(void **state)
 {
 	(void)state;
 	assert_int_equal(nftw(in_dir("bad"), count_one, 8, FTW_PHYS), 0);
-	assert_int_equal(bad_files, 118);
+	assert_int_equal(bad_files, 122);
 }
 
 /* Every word of the language arrives where it belongs. */
@@ -295,7 +299,7 @@ static void test_all_keys(void **state)
 			   "  - {quiet: [read], on: [/nonexistent/q]}\n"
 			   "exec:\n"
 			   "  - {on: [/nonexistent/node], jit: true}\n"
-			   "  - {on: [/nonexistent/tool], jit: false}\n"
+			   "  - {on: [/nonexistent/tool], jit: false, written-inside: true}\n"
 			   "unix:\n"
 			   "  connect: [/nonexistent/s, \"@abstract\"]\n"
 			   "  quiet: [/nonexistent/nscd]\n"
@@ -316,7 +320,8 @@ static void test_all_keys(void **state)
 		{RULE_QUIET, R, "/nonexistent/q", 10, 26},
 		{RULE_ALLOW, R | BH_PERM_EXEC | BH_PERM_MAP_EXEC | BH_PERM_JIT, "/nonexistent/node",
 		 12, 11},
-		{RULE_ALLOW, R | BH_PERM_EXEC | BH_PERM_MAP_EXEC, "/nonexistent/tool", 13, 11},
+		{RULE_ALLOW, R | BH_PERM_EXEC | BH_PERM_MAP_EXEC | BH_RULE_WRITTEN_INSIDE,
+		 "/nonexistent/tool", 13, 11},
 		{RULE_ALLOW, BH_PERM_CONNECT, "/nonexistent/s", 15, 13},
 		{RULE_ALLOW, BH_PERM_CONNECT, "@abstract", 15, 29},
 		{RULE_QUIET, BH_PERM_CONNECT, "/nonexistent/nscd", 16, 11},
@@ -584,6 +589,17 @@ static void test_no_false_alarm(void **state)
 
 	(void)state;
 	policy_free(load(path, NULL));
+	/* Not all of it may be written, or a rule says what then. */
+	path = write_text("apart.yaml",
+			  HEAD "files:\n"
+			       "  - {allow: [write, create], on: [\"/n/a/*\", \"/n/b/**\"]}\n"
+			       "  - {deny: [write, create], on: [\"/n/b/bin/**\"]}\n"
+			       "  - {allow: [delete, attributes, read], on: [\"/n/c/**\"]}\n"
+			       "exec:\n"
+			       "  - {on: [\"/n/**\", \"/n/a/**\", \"/n/b/bin/*\", /n/c/x, /n/ab]}\n"
+			       "  - {on: [\"/n/b/x/*\"]}\n"
+			       "  - {on: [\"/n/b/x/**\"], written-inside: true}\n");
+	policy_free(load(path, NULL));
 }
 
 /* glob_covers says so only of globs where every path agrees. */
@@ -669,6 +685,81 @@ static void test_explain(void **state)
 	assert_null(policy_watching(policy, "/n/w", 4, W));
 	assert_null(policy_watching(policy, "/n/x", 4, R));
 	policy_free(policy);
+}
+
+/* What rules let be written does not run, whatever lets it run, but by a rule that says so. */
+static void test_written(void **state)
+{
+	const char *path = write_text("written.yaml",
+				      HEAD "files:\n"
+					   "  - {allow: [read, write, create], on: [\"/n/w/**\"]}\n"
+					   "  - {allow: [append], on: [/n/x/log]}\n"
+					   "  - {allow: [delete, attributes], on: [\"/n/x/**\"]}\n"
+					   "  - {allow: [interp, map-exec], on: [\"/n/**/*.so\"]}\n"
+					   "  - {deny: [write, create], on: [\"/n/w/keep/**\"]}\n"
+					   "  - {deny: [exec], on: [/n/w/bin/no]}\n"
+					   "  - {quiet: [exec], on: [/n/w/quiet]}\n"
+					   "exec:\n"
+					   "  - {on: [\"/n/**\"], jit: true}\n"
+					   "  - {on: [\"/n/w/bin/*\"], written-inside: true}\n");
+	static const __u32 all = BH_PERM_EXEC | BH_PERM_MAP_EXEC | BH_PERM_JIT;
+	static const struct {
+		__u32 perms;
+		const char *path;
+		bool allowed;
+		unsigned int line;
+	} cases[] = {
+		{BH_PERM_EXEC, "/n/w/a", false, 14},
+		{BH_PERM_JIT, "/n/w/a", false, 14},
+		{BH_PERM_MAP_EXEC, "/n/w/a.so", false, 9},
+		{BH_PERM_INTERP, "/n/w/a.so", false, 9},
+		{R | BH_PERM_EXEC, "/n/w/a", false, 14},
+		{R | W, "/n/w/a", true, 6},
+		{BH_PERM_EXEC, "/n/x/log", false, 14},
+		/* Attributes make nothing that was not there, nor does deleting. */
+		{all, "/n/x/a", true, 14},
+		{all, "/n/w/keep/a", true, 14},
+		{all, "/n/w/bin/a", true, 14},
+		{BH_PERM_EXEC | BH_PERM_INTERP, "/n/w/bin/a.so", true, 9},
+		{BH_PERM_EXEC, "/n/w/bin/a/b", false, 14},
+		/* A deny goes before it, and a refusal by it is kept quiet as others are. */
+		{BH_PERM_EXEC, "/n/w/bin/no", false, 11},
+		{BH_PERM_MAP_EXEC, "/n/w/bin/no", true, 14},
+		{BH_PERM_EXEC, "/n/w/quiet", false, 14},
+	};
+	struct policy *policy = load(path, NULL);
+	struct automaton automaton = {0};
+	struct error error = {0};
+	struct bh_masks masks;
+
+	(void)state;
+	assert_int_equal(
+		automaton_compile(policy->rules, policy->nrules, NULL, 0, &automaton, &error), 0);
+	for (size_t i = 0; i < N_OF(cases); i++) {
+		const char *name = cases[i].path;
+		bool allowed;
+		const struct rule *rule =
+			policy_explain(policy, name, strlen(name), cases[i].perms, &allowed);
+
+		if (allowed != cases[i].allowed || rule->place.line != cases[i].line)
+			fail_msg("%s %#x: %d, line %u", name, cases[i].perms, allowed,
+				 rule->place.line);
+		automaton_walk(&automaton, 0, name, strlen(name), &masks);
+		assert_int_equal(automaton_allows(masks.allow, cases[i].perms), allowed);
+		assert_int_equal(masks.allow & ~(__u32)BH_PERM_ALL, 0);
+	}
+	assert_int_equal(masks.quiet, BH_PERM_EXEC);
+	automaton_done(&automaton);
+	policy_free(policy);
+	expect_refusal(write_text("written-test.yaml", HEAD "files:\n"
+							    "  - {allow: [write], on: [\"/n/*\"]}\n"
+							    "exec:\n"
+							    "  - {on: [\"/n/**\"]}\n"
+							    "tests:\n"
+							    "  - {allowed: {exec: /n/x}}\n"),
+		       NULL, EINVAL,
+		       "test failed: exec /n/x is refused: it may have been written inside, and "
+		       "written-inside: true is not on ");
 }
 
 /* Links on the way of a literal head are followed; names that do not exist stay. */
@@ -958,7 +1049,7 @@ int main(void)
 		cmocka_unit_test(test_var_values),    cmocka_unit_test(test_braces),
 		cmocka_unit_test(test_bounds),	      cmocka_unit_test(test_ownership),
 		cmocka_unit_test(test_directories),   cmocka_unit_test(test_mutations),
-		cmocka_unit_test(test_perm_words),
+		cmocka_unit_test(test_perm_words),    cmocka_unit_test(test_written),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -745,7 +745,9 @@ static void test_clients(void **state)
 	(void)state;
 	ask(policy, rows, N_OF(rows));
 	policy_free(policy);
-	policy = load_text(HEAD VARS "include: [base/ssh-client]\n" WIDE);
+	/* Or what the include lets run would be written inside. */
+	policy = load_text(HEAD VARS "include: [base/ssh-client]\n" WIDE
+				     "exec: [{on: [/**], written-inside: true}]\n");
 	ask(policy, keys, N_OF(keys));
 	policy_free(policy);
 }

@@ -167,6 +167,20 @@ static bool is_denied(const struct bh_event *event, const struct event_context *
 	       event->reason == BH_REASON_NO_RULE;
 }
 
+/* It runs by this rule, but that it may have been written inside. */
+static bool is_written(const struct bh_event *event, const struct event_context *context)
+{
+	return context->rule && context->rule->effect == RULE_ALLOW &&
+	       event->reason == BH_REASON_NO_RULE;
+}
+
+static const char *reason_of(const struct bh_event *event, const struct event_context *context)
+{
+	if (is_denied(event, context))
+		return "denied";
+	return is_written(event, context) ? "written-inside" : reason_name(event->reason);
+}
+
 /* What a rule did, in front of its glob; NULL: the kernel's reason says it all. */
 static const char *deed(const struct bh_event *event, const struct event_context *context)
 {
@@ -174,6 +188,8 @@ static const char *deed(const struct bh_event *event, const struct event_context
 
 	if (is_denied(event, context))
 		return "denied by";
+	if (is_written(event, context))
+		return "it may have been written inside, and written-inside: true is not on";
 	if (event->reason == BH_REASON_TRIPWIRE && effect == RULE_TRIPWIRE)
 		return event->bits & BH_EVENT_AUDIT ? "the compartment would be killed by"
 						    : "the compartment is killed by";
@@ -234,8 +250,7 @@ static json_t *base_record(const struct bh_event *event, const struct event_cont
 			 bytes_record(name, name ? strlen(name) : 0), "member",
 			 (json_int_t)event->member, "seq", (json_int_t)event->seq, "generation",
 			 (json_int_t)event->generation, "hook", hook_name(event->hook), "plane",
-			 plane_name(event->plane), "reason",
-			 is_denied(event, context) ? "denied" : reason_name(event->reason),
+			 plane_name(event->plane), "reason", reason_of(event, context),
 			 "reason_text", why, "verdict", verdict_name(event), "quiet",
 			 !!(event->bits & BH_EVENT_QUIET), "errno", errno_name(event->error),
 			 "perms", perms_record(event->perms));

@@ -80,6 +80,8 @@ static bool is_denied(const struct answer *answer)
 
 static const char *reason_of(const struct findings *f, const struct answer *answer)
 {
+	if (answer->written)
+		return "it may have been written inside, and written-inside: true is not on";
 	if (answer->taken)
 		return "a cgroup filesystem is read and never written, whatever the rules say";
 	if (answer->reason == BH_REASON_PROC_OTHER && f->inquiry->policy->proc == PROC_NONE)
@@ -89,17 +91,23 @@ static const char *reason_of(const struct findings *f, const struct answer *answ
 	return answer->reason ? reason_text(answer->reason) : NULL;
 }
 
+static const char *reason_word(const struct answer *answer)
+{
+	if (is_denied(answer))
+		return "denied";
+	if (answer->written)
+		return "written-inside";
+	return answer->reason ? reason_name(answer->reason) : NULL;
+}
+
 /* The fields that the whole question and each of its rights have alike. */
 static json_t *answer_json(const struct findings *f, const struct answer *answer)
 {
 	return json_pack("{s:s, s:b, s:s?, s:s?, s:o, s:o, s:o, s:o}", "verdict",
 			 answer->allowed ? "allowed" : "refused", "quiet", answer->quiet, "reason",
-			 is_denied(answer) ? "denied"
-			 : answer->reason  ? reason_name(answer->reason)
-					   : NULL,
-			 "reason_text", reason_of(f, answer), "rule", rule_json(answer->rule),
-			 "quiet_rule", rule_json(answer->hush), "audit_rule",
-			 rule_json(answer->watch), "name", text_json(answer->name));
+			 reason_word(answer), "reason_text", reason_of(f, answer), "rule",
+			 rule_json(answer->rule), "quiet_rule", rule_json(answer->hush),
+			 "audit_rule", rule_json(answer->watch), "name", text_json(answer->name));
 }
 
 static int ask(struct findings *f, __u32 perms, struct answer *ret, struct error *error)

@@ -261,7 +261,8 @@ static bool is_by_rules(const json_t *record)
 {
 	const char *reason = text_of(record, "reason");
 
-	return !strcmp(reason, "no-rule") || !strcmp(reason, "denied");
+	return !strcmp(reason, "no-rule") || !strcmp(reason, "denied") ||
+	       !strcmp(reason, "written-inside");
 }
 
 /* Of procfs the event has the process's number, and the kernel asked the rules about /proc/self: any

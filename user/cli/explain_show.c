@@ -45,7 +45,10 @@ static void print_verdict(const json_t *row, const json_t *answer)
 
 	fputs(text_of(row, "verdict"), stdout);
 	if (decides) {
-		fputs(" by ", stdout);
+		if (has_effect(rule, "allow") && !explain_is_allowed(row))
+			printf(": %s ", text_of(row, "reason_text"));
+		else
+			fputs(" by ", stdout);
 		print_rule(rule);
 	} else {
 		printf(": %s", text_of(row, "reason_text"));

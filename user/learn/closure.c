@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * A rename or hard link is refused when the new name has rights that the old one has not: what is written
- * under a temporary name needs whatever is done with the file later.
+ * under a temporary name needs whatever is done with the file later. And what may be written does not run, but
+ * by a rule that says so.
  */
 #include "internal.h"
 
@@ -100,7 +101,24 @@ static int close_one(struct proposal *p, const struct automaton *automaton,
 
 	if (!missing || p->left[rename->old] || p->left[rename->new])
 		return 0;
-	r = widen(p, rename->old, missing);
+	r = widen(p, rename->old, missing | (missing & RIGHTS_TO_RUN ? BH_RULE_WRITTEN_INSIDE : 0));
+	return r ? r : 1;
+}
+
+/* What the rules let be written and the run ran, or loaded, needs a rule of programs that says so. 1:
+ * something was added. */
+static int close_written(struct proposal *p, const struct automaton *automaton, size_t i)
+{
+	const struct use *use = &p->run.uses[i];
+	uint32_t allow = allowed(automaton, use->path);
+	uint32_t missing = use->perms & RIGHTS_TO_RUN & ~allow;
+	int r;
+
+	if (!missing || p->left[i] || !(allow & RIGHTS_TO_CHANGE))
+		return 0;
+	if (missing == BH_PERM_INTERP && allow & BH_PERM_EXEC)
+		return 0;
+	r = widen(p, i, missing | BH_PERM_EXEC | BH_RULE_WRITTEN_INSIDE);
 	return r ? r : 1;
 }
 
@@ -122,6 +140,10 @@ static int close_round(struct proposal *p, struct error *error)
 
 	for (size_t i = 0; r >= 0 && i < p->run.nrenames; i++) {
 		r = close_one(p, &automaton, &p->run.renames[i]);
+		more |= r > 0;
+	}
+	for (size_t i = 0; r >= 0 && i < p->run.nuses; i++) {
+		r = close_written(p, &automaton, i);
 		more |= r > 0;
 	}
 	return r < 0 ? r : more;
@@ -222,9 +244,9 @@ static bool has_links(const struct run *run)
 	return false;
 }
 
-int proposal_close_renames(struct proposal *p, struct error *error)
+int proposal_close(struct proposal *p, struct error *error)
 {
-	int r = p->run.nrenames ? 1 : 0;
+	int r = 1;
 
 	for (int i = 0; r > 0 && i < CLOSURE_ROUNDS; i++)
 		r = close_round(p, error);

@@ -37,11 +37,11 @@ static int hook_from(const char *name, enum bh_hook *ret)
 	return -EBADMSG;
 }
 
-/* "denied" is a word of records alone: the kernel's is no-rule. */
+/* "denied" and "written-inside" are words of records alone: the kernel's is no-rule. */
 static int reason_from(const char *name, struct told *told)
 {
 	told->denied = !strcmp(name, "denied");
-	if (told->denied)
+	if (told->denied || !strcmp(name, "written-inside"))
 		name = reason_name(BH_REASON_NO_RULE);
 	for (unsigned int i = 0; i < BH_REASON_COUNT; i++) {
 		if (!is_known(name, reason_name(i)))

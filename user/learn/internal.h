@@ -21,8 +21,9 @@ struct proposal {
 	bool lacking;
 };
 
-/* closure.c: gives old names the rights of the new ones. 0, -ENOMEM or as automaton_compile. */
-int proposal_close_renames(struct proposal *p, struct error *error);
+/* closure.c: gives old names the rights of the new ones, and what is written and run written-inside: true. 0,
+ * -ENOMEM or as automaton_compile. */
+int proposal_close(struct proposal *p, struct error *error);
 
 /* head.c: the comments in front of the text, and the words of comments: names as they can stand in a
  * line, "once" or "3 times". */

@@ -119,7 +119,7 @@ static int make_rules(struct proposal *p, struct error *error)
 		r = rows_merge_trees(&p->rows, &p->run, p->wanted);
 	if (r < 0)
 		return no_memory(error);
-	r = proposal_close_renames(p, error);
+	r = proposal_close(p, error);
 	return r == -ENOMEM ? no_memory(error) : r;
 }
 

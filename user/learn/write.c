@@ -153,7 +153,8 @@ static void put_exec_row(FILE *to, const struct row *row)
 {
 	fputs("  - {on: [", to);
 	yaml_word(row->glob, to);
-	fprintf(to, "]%s}\n", row->perms & BH_PERM_JIT ? ", jit: true" : "");
+	fprintf(to, "]%s%s}\n", row->perms & BH_PERM_JIT ? ", jit: true" : "",
+		row->perms & BH_RULE_WRITTEN_INSIDE ? ", written-inside: true" : "");
 }
 
 static void put_connect_row(FILE *to, const struct row *row)
@@ -165,7 +166,7 @@ static void put_connect_row(FILE *to, const struct row *row)
 
 static bool is_of_files(uint32_t perms)
 {
-	uint32_t more = perms & ~(uint32_t)(OF_PROGRAMS | BH_PERM_CONNECT);
+	uint32_t more = perms & BH_PERM_ALL & ~(uint32_t)(OF_PROGRAMS | BH_PERM_CONNECT);
 
 	if (perms & OF_PROGRAMS)
 		more &= ~(uint32_t)(EXEC_PERMS | BH_PERM_INTERP);

@@ -27,12 +27,28 @@ struct place {
  * reported; audit reports what is allowed, and allows nothing. */
 struct rule {
 	enum rule_effect effect;
-	__u32 perms; /* BH_PERM_* */
+	__u32 perms; /* BH_PERM_*, BH_RULE_WRITTEN_INSIDE */
 	/* As written, variables put in and links at its head followed: absolute, or "@name" for an
 	 * abstract unix socket. Braces stay: it is one rule. */
 	char *glob;
 	struct place place;
 };
+
+/* How what stands at a name comes to run, and how it comes to be there. */
+#define RIGHTS_TO_RUN (BH_PERM_EXEC | BH_PERM_INTERP | BH_PERM_MAP_EXEC | BH_PERM_JIT)
+#define RIGHTS_TO_CHANGE (BH_PERM_WRITE | BH_PERM_APPEND | BH_PERM_CREATE)
+
+/*
+ * Of what rules allow of a name, none denying it: the rights that there are. What may have been written inside
+ * does not run, unless a rule says so. Told by the rules: a mark on the file would go with its inode, when
+ * memory runs short and at each boot.
+ */
+static inline __u32 rights_in_force(__u32 allow)
+{
+	if (allow & RIGHTS_TO_CHANGE && !(allow & BH_RULE_WRITTEN_INSIDE))
+		allow &= ~(__u32)RIGHTS_TO_RUN;
+	return allow & BH_PERM_ALL;
+}
 
 /* A mount as a member of the compartment sees it: what stands at `root` on superblock `sbid` is
  * seen at `point`. Both absolute, no trailing slash but for "/". */

@@ -79,6 +79,20 @@ static int try_narrow(const struct glob_branch *narrow, void *context)
 	return !glob_expand(pair.wide, try_wide, &pair);
 }
 
+static bool is_plain(char byte)
+{
+	return byte && !strchr("*?[{\\", byte);
+}
+
+bool glob_heads_meet(const char *a, const char *b)
+{
+	while (*a == *b && is_plain(*a)) {
+		a++;
+		b++;
+	}
+	return !is_plain(*a) || !is_plain(*b);
+}
+
 int glob_covers(const char *wide, const char *narrow)
 {
 	struct pair pair = {wide, narrow};

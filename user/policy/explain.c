@@ -10,34 +10,53 @@
 /* Rules that speak of an object and some of the rights asked for: the first of each effect. */
 struct hearing {
 	const struct rule *first[RULE_EFFECTS], *covers_all;
-	__u32 says[RULE_EFFECTS]; /* of the rights asked for */
+	const struct rule *runs;  /* the first that allows to run it, as is asked for */
+	__u32 says[RULE_EFFECTS]; /* of all rights */
+	__u32 perms;		  /* asked for */
 };
 
-static void hear(struct hearing *hearing, const struct rule *rule, __u32 perms)
+static void hear(struct hearing *hearing, const struct rule *rule)
 {
 	__u32 says = rule->perms | (rule->perms & BH_PERM_WRITE ? BH_PERM_APPEND : 0);
+	__u32 perms = hearing->perms;
 
+	hearing->says[rule->effect] |= says;
 	if (!(says & perms))
 		return;
-	hearing->says[rule->effect] |= says & perms;
 	if (!hearing->first[rule->effect])
 		hearing->first[rule->effect] = rule;
+	if (rule->effect == RULE_ALLOW && !hearing->runs && says & perms & RIGHTS_TO_RUN)
+		hearing->runs = rule;
 	if (rule->effect == RULE_ALLOW && !hearing->covers_all && !(perms & ~says))
 		hearing->covers_all = rule;
 }
 
+/* What rules allow and none denies. */
+static __u32 given(const struct hearing *hearing)
+{
+	return hearing->says[RULE_ALLOW] &
+	       ~(hearing->says[RULE_DENY] | hearing->says[RULE_TRIPWIRE]);
+}
+
+/* Of the rights asked for. */
 static struct bh_masks masks_of(const struct hearing *hearing)
 {
-	const __u32 *says = hearing->says;
-	__u32 allow = says[RULE_ALLOW] & ~says[RULE_DENY] & ~says[RULE_TRIPWIRE];
+	const __u32 *says = hearing->says, perms = hearing->perms;
+	__u32 allow = rights_in_force(given(hearing));
 
 	return (struct bh_masks){
-		.allow = allow,
+		.allow = allow & perms,
 		/* A right that is allowed has no refusal to keep quiet about. */
-		.quiet = says[RULE_QUIET] & ~allow & ~says[RULE_TRIPWIRE],
-		.audit = says[RULE_AUDIT] & allow,
-		.tripwire = says[RULE_TRIPWIRE],
+		.quiet = says[RULE_QUIET] & ~allow & ~says[RULE_TRIPWIRE] & perms,
+		.audit = says[RULE_AUDIT] & allow & perms,
+		.tripwire = says[RULE_TRIPWIRE] & perms,
 	};
+}
+
+/* Is it refused because it may have been written inside? */
+static bool is_written(const struct hearing *hearing)
+{
+	return hearing->perms & given(hearing) & ~rights_in_force(given(hearing));
 }
 
 static const char *name_spoken_of(const struct rule *rule, const char *const *names, size_t n)
@@ -51,11 +70,11 @@ static const char *name_spoken_of(const struct rule *rule, const char *const *na
 static struct hearing hear_all(const struct policy *policy, const char *const *names, size_t n,
 			       __u32 perms)
 {
-	struct hearing hearing = {0};
+	struct hearing hearing = {.perms = perms};
 
 	for (size_t i = 0; i < policy->nrules; i++)
 		if (name_spoken_of(&policy->rules[i], names, n))
-			hear(&hearing, &policy->rules[i], perms);
+			hear(&hearing, &policy->rules[i]);
 	return hearing;
 }
 
@@ -67,17 +86,17 @@ static const struct rule *deciding(const struct hearing *hearing, bool allowed)
 		return hearing->first[RULE_DENY];
 	if (allowed)
 		return hearing->covers_all ? hearing->covers_all : hearing->first[RULE_ALLOW];
-	return hearing->first[RULE_QUIET];
+	return is_written(hearing) ? hearing->runs : hearing->first[RULE_QUIET];
 }
 
 const struct rule *policy_explain(const struct policy *policy, const char *path, size_t length,
 				  __u32 perms, bool *ret_allowed)
 {
-	struct hearing hearing = {0};
+	struct hearing hearing = {.perms = perms};
 
 	for (size_t i = 0; i < policy->nrules; i++)
 		if (glob_match(policy->rules[i].glob, path, length))
-			hear(&hearing, &policy->rules[i], perms);
+			hear(&hearing, &policy->rules[i]);
 	*ret_allowed = automaton_allows(masks_of(&hearing).allow, perms);
 	return deciding(&hearing, *ret_allowed);
 }
@@ -224,6 +243,7 @@ int policy_answer(const struct policy *policy, const struct automaton *automaton
 		answer.hush = NULL;
 	if (answer.allowed && masks.audit)
 		answer.watch = hearing.first[RULE_AUDIT];
+	answer.written = !answer.allowed && answer.rule && answer.rule->effect == RULE_ALLOW;
 	if (answer.rule)
 		answer.name = name_spoken_of(answer.rule, question->names, question->nnames);
 	*ret = answer;

@@ -27,9 +27,10 @@ struct answer {
 	/* Of a refusal: NO_RULE (the rules', or that there is none), TRIPWIRE, or what no rule can
 	 * change: CLOSED, PROC_OTHER, UNSURE_SB. NONE when allowed. */
 	enum bh_reason reason;
-	__u32 taken;		 /* rights that rules give and this kind of filesystem takes away */
-	const struct rule *rule; /* that decides; NULL when none says anything */
-	const struct rule *hush; /* that keeps the refusal quiet, or NULL */
+	__u32 taken; /* rights that rules give and this kind of filesystem takes away */
+	bool written; /* it may have been written inside: `rule` would let it run with written-inside: true */
+	const struct rule *rule;  /* that decides; NULL when none says anything */
+	const struct rule *hush;  /* that keeps the refusal quiet, or NULL */
 	const struct rule *watch; /* of what is allowed: the audit rule that reports it, or NULL */
 	const char *name;	  /* of the names: the one that the deciding rule speaks of */
 };

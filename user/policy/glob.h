@@ -16,6 +16,7 @@
 #ifndef POLICY_GLOB_H
 #define POLICY_GLOB_H
 
+#include <stdbool.h>
 #include "automaton.h"
 #include "byteset.h"
 
@@ -62,5 +63,8 @@ int glob_match_name(const char *glob, size_t glob_length, const char *name, size
 
 /* 1 if everything `narrow` matches is matched by `wide`; 0 may also mean "not seen to be so". */
 int glob_covers(const char *wide, const char *narrow);
+
+/* Can two globs name one path? Told by what stands in front of their wildcards alone. */
+bool glob_heads_meet(const char *a, const char *b);
 
 #endif

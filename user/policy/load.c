@@ -361,6 +361,8 @@ static int load_any(const char *path, const char *include, const struct policy_o
 	/* An include does not need to use all that its main file has. */
 	if (r == 0 && !include)
 		r = check_unused(&loader, path);
+	if (r == 0 && !include)
+		r = verify_written(&loader);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(loader.policy);

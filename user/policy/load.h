@@ -70,4 +70,7 @@ int rules_read_glob(struct loader *loader, const struct place *place, const char
 int verify_rules(struct loader *loader, const struct unit *unit);
 int verify_tests(struct loader *loader, const struct unit *unit);
 
+/* written.c: rules that let run what all may have been written inside, in a whole policy. */
+int verify_written(struct loader *loader);
+
 #endif

@@ -385,7 +385,7 @@ __u64 nfa_verdict(const struct nfa *nfa, const struct nodes *nodes)
 		for (bind = nfa->nodes[nodes->items[i]].bind; bind; bind = nfa->binds[bind].next)
 			hear(nfa, &nfa->binds[bind].at_point, says);
 	}
-	allow = says[RULE_ALLOW] & ~says[RULE_DENY] & ~says[RULE_TRIPWIRE];
+	allow = rights_in_force(says[RULE_ALLOW] & ~says[RULE_DENY] & ~says[RULE_TRIPWIRE]);
 	/* A right that is allowed has no refusal to keep quiet about, and a tripwire is not quiet. */
 	return allow | (says[RULE_QUIET] & ~allow & ~says[RULE_TRIPWIRE]) << 16 |
 	       (__u64)(says[RULE_AUDIT] & allow) << 32 | (__u64)says[RULE_TRIPWIRE] << 48;

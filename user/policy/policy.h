@@ -58,7 +58,8 @@ char *policy_digest_text(const struct policy *policy, char buffer[POLICY_DIGEST_
 /*
  * The rule that decides `perms` on `path` (as people write it): the first tripwire that matches,
  * else the first deny, else the first allow that covers all, else (several together) the first that covers some; of a refusal
- * that no deny made, the first quiet rule. NULL when no rule says anything. *ret_allowed is the
+ * that no deny made, the first quiet rule; of what does not run because it may have been written inside,
+ * the allow that lacks written-inside: true. NULL when no rule says anything. *ret_allowed is the
  * verdict, the automaton's own.
  */
 const struct rule *policy_explain(const struct policy *policy, const char *path, size_t length,

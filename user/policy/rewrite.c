@@ -157,6 +157,8 @@ static void write_exec(const struct text *text, const char *more, FILE *to)
 		words(text->exec[i].on, text->exec[i].on_count, to);
 		if (text->exec[i].jit)
 			fprintf(to, ", jit: %s", text->exec[i].jit);
+		if (text->exec[i].written_inside)
+			fprintf(to, ", written-inside: %s", text->exec[i].written_inside);
 		fputs("}\n", to);
 	}
 	fputs(more ? more : "", to);

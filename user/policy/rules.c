@@ -223,26 +223,45 @@ static int take_file_rule(struct loader *loader, const struct unit *unit, unsign
 	return r < 0 ? r : add_clause(loader, unit, &clause);
 }
 
+/* A key of an exec rule that is true, false or not there. */
+struct flag {
+	const char *key, *word;
+	__u32 perm;
+};
+
+static int add_flag(struct loader *loader, const struct unit *unit, unsigned int i,
+		    const struct flag *flag, __u32 *perms)
+{
+	int is_set = 0, r = 0;
+
+	if (flag->word)
+		r = settings_choose(
+			loader, &outline_find(&unit->outline, "exec[%u].%s", i, flag->key)->place,
+			flag->key, flag->word, truth, &is_set);
+	*perms |= is_set ? flag->perm : 0;
+	return r;
+}
+
 static int take_exec_rule(struct loader *loader, const struct unit *unit, unsigned int i)
 {
 	const struct text_exec *exec = &unit->text->exec[i];
 	char path[64];
-	const struct clause clause = {RULE_ALLOW, EXEC_PERMS, exec->on, exec->on_count, path};
-	struct clause with_jit = clause;
-	int jit = 0, r = 0;
+	struct clause clause = {RULE_ALLOW, EXEC_PERMS, exec->on, exec->on_count, path};
+	int r;
 
 	if (!exec->on)
 		return refuse_rule(loader, unit, "exec", i,
 				   "no programs: write on: [...], the programs it is about");
-	if (exec->jit)
-		r = settings_choose(loader, &outline_find(&unit->outline, "exec[%u].jit", i)->place,
-				    "jit", exec->jit, truth, &jit);
+	r = add_flag(loader, unit, i, &(struct flag){"jit", exec->jit, BH_PERM_JIT}, &clause.perms);
+	if (r == 0)
+		r = add_flag(loader, unit, i,
+			     &(struct flag){"written-inside", exec->written_inside,
+					    BH_RULE_WRITTEN_INSIDE},
+			     &clause.perms);
 	if (r < 0)
 		return r;
-	if (jit)
-		with_jit.perms |= BH_PERM_JIT;
 	snprintf(path, sizeof(path), "exec[%u].on", i);
-	return add_clause(loader, unit, &with_jit);
+	return add_clause(loader, unit, &clause);
 }
 
 static int take_unix(struct loader *loader, const struct unit *unit)

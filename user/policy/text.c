@@ -35,6 +35,7 @@ static const cyaml_schema_value_t rule_value = {
 static const cyaml_schema_field_t exec_fields[] = {
 	WORDS("on", struct text_exec, on),
 	WORD("jit", struct text_exec, jit),
+	WORD("written-inside", struct text_exec, written_inside),
 	CYAML_FIELD_END,
 };
 static const cyaml_schema_value_t exec_value = {

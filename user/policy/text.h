@@ -18,7 +18,7 @@ struct text_rule {
 struct text_exec {
 	char **on;
 	unsigned int on_count;
-	char *jit;
+	char *jit, *written_inside;
 };
 
 struct text_unix {

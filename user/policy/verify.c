@@ -36,21 +36,6 @@ static bool says_yes(const struct rule *rule)
 	return rule->effect == RULE_ALLOW || rule->effect == RULE_AUDIT;
 }
 
-static bool is_plain(char byte)
-{
-	return byte && !strchr("*?[{\\", byte);
-}
-
-/* Can two globs name one path? Told by what stands in front of their wildcards alone. */
-static bool heads_meet(const char *a, const char *b)
-{
-	while (*a == *b && is_plain(*a)) {
-		a++;
-		b++;
-	}
-	return !is_plain(*a) || !is_plain(*b);
-}
-
 /* Says which rule stands in the way of rule j. */
 static int refuse_idle(const struct review *review, size_t j, size_t i)
 {
@@ -91,7 +76,7 @@ static int check_repeated(struct review *review, __u32 j)
 static bool is_covered(struct review *review, __u32 i, size_t j)
 {
 	if (review->rules[j].perms & ~review->rules[i].perms ||
-	    !heads_meet(review->written[i], review->written[j]))
+	    !glob_heads_meet(review->written[i], review->written[j]))
 		return false;
 	review->looks += review->branches[i] * review->branches[j];
 	return review->looks <= BH_MAX_REVIEW &&
@@ -153,9 +138,13 @@ static int fail_test(struct loader *loader, const struct place *place, const cha
 	if (!rule)
 		return error_at(loader->error, place,
 				"test failed: %s %s is refused: no rule allows it", right, path);
-	return error_at(loader->error, place, "test failed: %s %s is %s: %s:%u:%u: %s", right, path,
-			allowed ? "allowed" : "refused", rule->place.file, rule->place.line,
-			rule->place.column, rule->glob);
+	return error_at(
+		loader->error, place, "test failed: %s %s is %s: %s%s:%u:%u: %s", right, path,
+		allowed ? "allowed" : "refused",
+		!allowed && rule->effect == RULE_ALLOW
+			? "it may have been written inside, and written-inside: true is not on "
+			: "",
+		rule->place.file, rule->place.line, rule->place.column, rule->glob);
 }
 
 static int run_probe(struct loader *loader, const struct place *place, unsigned int bit,
