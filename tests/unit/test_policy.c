@@ -240,7 +240,7 @@ static void test_bad(void **state)
 		{"written-word", "6:43: written-inside: \"yes\" is no value of it"},
 		{"written-exec", "8:11: /a/b/* may be written inside, by"},
 		{"written-create", "9:11: /a/tool may be written inside, by"},
-		{"written-files", "6:44: /a/*.so may be written inside, by"},
+		{"written-files", "7:38: /a/*.so may be written inside, by"},
 	};
 	char name[64], text[256];
 	size_t i;
@@ -595,6 +595,7 @@ static void test_no_false_alarm(void **state)
 			       "  - {allow: [write, create], on: [\"/n/a/*\", \"/n/b/**\"]}\n"
 			       "  - {deny: [write, create], on: [\"/n/b/bin/**\"]}\n"
 			       "  - {allow: [delete, attributes, read], on: [\"/n/c/**\"]}\n"
+			       "  - {allow: [read, map-exec], on: [\"/n/a/*.so\"]}\n"
 			       "exec:\n"
 			       "  - {on: [\"/n/**\", \"/n/a/**\", \"/n/b/bin/*\", /n/c/x, /n/ab]}\n"
 			       "  - {on: [\"/n/b/x/*\"]}\n"

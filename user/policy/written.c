@@ -70,12 +70,19 @@ static __u32 say_all(struct writing *w, const struct nodes *list, const struct r
 	return says;
 }
 
+/* Is it there to let programs run? One that also lets read, or map what it lets read, says something yet. */
+static bool is_of_programs(const struct rule *rule)
+{
+	return rule->effect == RULE_ALLOW &&
+	       (rule->perms & BH_PERM_EXEC || !(rule->perms & ~(__u32)RIGHTS_TO_RUN));
+}
+
 static int check_rule(struct writing *w, const struct rule *rule)
 {
 	const struct rule *writer, *other;
 	__u32 changes;
 
-	if (rule->effect != RULE_ALLOW || !(rule->perms & RIGHTS_TO_RUN))
+	if (!is_of_programs(rule))
 		return 0;
 	changes = say_all(w, &w->allow, rule, &writer) & RIGHTS_TO_CHANGE;
 	if (changes)
