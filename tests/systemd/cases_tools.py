@@ -15,7 +15,7 @@ import time
 import zipfile
 
 from harness import (POLICIES, UNITS, agent_is_back, attach, case, cgroup_of, compartments, event, expect,
-                     expect_equal, expect_text, main_pid, mark, must, read, records, run, wait_for, write)
+                     expect_equal, expect_text, mark, must, read, records, wait_for, write)
 
 TOP = "/srv/tools"
 WORKSPACE, HOME, TMPDIR = f"{TOP}/ws", f"{TOP}/home", f"{TOP}/tmp"
@@ -60,7 +60,7 @@ exec:
   - {{on: [/usr/bin/node], jit: true}}
   - {{on: [/usr/bin/npm, "/usr/bin/python3*"]}}
   - {{on: [/usr/bin/make, /usr/bin/gcc, "/usr/bin/x86_64-linux-gnu-*", "/usr/lib/gcc/**"]}}
-  - {{on: [/usr/bin/sqlite3, /usr/bin/ssh-keygen, /usr/bin/tmux, /usr/bin/ps]}}
+  - {{on: [/usr/bin/sqlite3, /usr/bin/ssh-keygen, /usr/bin/tmux]}}
   - {{on: ["${{WORKSPACE}}/**"], written-inside: true}}
 network: none
 """
@@ -651,28 +651,6 @@ tmux kill-server
 def tmux():
     """A server with two terminals: a shell in one answers what it is sent, and what it shows is read back."""
     proved("tmux", TMUX, ["^42\non the (tmux|screen)\\S*\nbash\n2\n"])
-
-
-PS = """\
-sleep 1000 & child=$!
-trap "kill $child" EXIT
-sed -n s/^Name:.//p /proc/$child/status
-tr '\\0' ' ' </proc/$child/cmdline; echo
-ps -o ppid=,args= -p $child | sed "s/^ *$BASHPID /mine /"
-ls /proc/$child/fd | wc -l
-[[ /proc/$child/exe -ef /usr/bin/sleep ]] && echo exe
-"""
-
-
-@case("tools")
-def ps():
-    """What ps and /proc say of a process of the compartment; of one outside, nothing."""
-    proved("ps", PS, ["^sleep\nsleep 1000 \nmine sleep 1000\n3\nexe\n"])
-    inside, outside = (main_pid(f"tools-{name}.service") for name in ("coder", "free"))
-    seen_by = ["--as-seen-by", cgroup_of("tools-coder.service"), "--op", "read", "--path"]
-    for pid, verdict in ((inside, "allowed"), (outside, "refused")):
-        told = run("bulkhead", "explain", f"{POLICIES}/coder.yaml", *seen_by, f"/proc/{pid}/status").out
-        expect_text("explained", told, f"^{verdict}")
 
 
 BWRAP = """\
