@@ -3,6 +3,7 @@
 home and a TMPDIR of its own, a service user. Each runs outside first, then bound and enforced: it says the same,
 and is refused nothing that the case does not name."""
 import base64
+import glob
 import hashlib
 import io
 import json
@@ -15,12 +16,14 @@ import time
 import zipfile
 
 from harness import (POLICIES, UNITS, agent_is_back, attach, case, cgroup_of, compartments, event, expect,
-                     expect_equal, expect_text, mark, must, read, records, wait_for, write)
+                     expect_equal, expect_text, mark, must, read, records, refusals, wait_for, write)
 
 TOP = "/srv/tools"
 WORKSPACE, HOME, TMPDIR = f"{TOP}/ws", f"{TOP}/home", f"{TOP}/tmp"
 RUN, WORKER_PY = f"{TOP}/run", f"{TOP}/lib/worker.py"
 SECRET = f"{TOP}/secret"  # its user may read it; no rule speaks of it
+INNER = f"{TOP}/inner"  # the same, for who reads from within a sandbox
+MODULES = "/usr/lib/node_modules"  # where npm -g puts what it installs
 USER = "lab"
 SECONDS = 200  # one run may take
 INCLUDES = "/usr/share/bulkhead/policies"
@@ -83,11 +86,11 @@ exec:
 network: none
 """
 
-# Lets sandboxes be made inside.
-SANDBOXER = (CODER.replace("name: coder", "name: sandboxer")
-             .replace("  - base/shell\n", "  - base/shell\n  - base/nested-sandbox\n")
-             .replace("network: none", "nested-sandbox: true\nnetwork: none"))
-POLICY_TEXTS = {"coder": CODER, "signer": SIGNER, "sandboxer": SANDBOXER}
+POLICY_TEXTS = {"coder": CODER, "signer": SIGNER}
+
+# Of policies as they are shipped.
+VARIABLES = [word for name, value in (("WORKSPACE", WORKSPACE), ("HOME", HOME), ("TMPDIR", TMPDIR))
+             for word in ("--var", f"{name}={value}")]
 
 # Runs each script that it is told of, one a connection.
 WORKER = """\
@@ -110,7 +113,7 @@ SERVICE = """\
 Description=Tools of a test, {name}
 [Service]
 User={user}
-Environment=HOME={home} TMPDIR={tmpdir} LC_ALL=C.UTF-8 SECRET={secret}
+Environment=HOME={home} TMPDIR={tmpdir} LC_ALL=C.UTF-8 SECRET={secret} INNER={inner}
 Environment=GIT_AUTHOR_DATE=@1700000000+0000 GIT_COMMITTER_DATE=@1700000000+0000
 Environment=npm_config_offline=true npm_config_audit=false npm_config_fund=false npm_config_update_notifier=false
 ExecStart=/usr/bin/python3 -u {worker} {run}/{name}
@@ -145,23 +148,36 @@ def write_credentials():
     write(f"{POLICIES}/credentials.yaml", "".join(kept))
 
 
-def begin():
-    """Once for all cases: services that do the same, one with each policy and one with none."""
+def policy_text(name):
+    """What is shipped refuses nothing as shipped: one word makes it."""
+    if name in POLICY_TEXTS:
+        return POLICY_TEXTS[name]
+    text = read(f"{INCLUDES}/{name}.yaml")
+    expect_equal(f"modes of {name}", text.count("\nmode: audit\n"), 1)
+    return text.replace("\nmode: audit\n", "\nmode: enforce\n")
+
+
+def serve(name):
+    write(f"{UNITS}/tools-{name}.service", SERVICE.format(
+        name=name, user=USER, home=HOME, tmpdir=TMPDIR, secret=SECRET, inner=INNER, worker=WORKER_PY, run=RUN))
+    must("systemctl", "start", f"tools-{name}.service")
+    wait_for(f"{name} serves", lambda: os.path.exists(f"{RUN}/{name}"))
+
+
+def begin(policy):
+    """Once for each policy: services that do the same, one with it and one with none."""
     agent_is_back()
-    if compartments(name="coder"):
+    if compartments(name=policy):
         return
-    make(TOP, RUN)
-    write(WORKER_PY, WORKER)
-    write_credentials()
-    for name, text in POLICY_TEXTS.items():
-        write(f"{POLICIES}/{name}.yaml", text)
-    for name in ("free", *POLICY_TEXTS):
-        write(f"{UNITS}/tools-{name}.service", SERVICE.format(
-            name=name, user=USER, home=HOME, tmpdir=TMPDIR, secret=SECRET, worker=WORKER_PY, run=RUN))
-        must("systemctl", "start", f"tools-{name}.service")
-        wait_for(f"{name} serves", lambda: os.path.exists(f"{RUN}/{name}"))
-    for name in POLICY_TEXTS:
-        attach(f"{POLICIES}/{name}.yaml", "--cgroup", cgroup_of(f"tools-{name}.service"))
+    if not os.path.exists(RUN):
+        make(TOP, RUN)
+        write(WORKER_PY, WORKER)
+        write_credentials()
+        serve("free")
+    serve(policy)
+    write(f"{POLICIES}/{policy}.yaml", policy_text(policy))
+    variables = () if policy in POLICY_TEXTS else VARIABLES
+    attach(f"{POLICIES}/{policy}.yaml", "--cgroup", cgroup_of(f"tools-{policy}.service"), *variables)
 
 
 def make(*directories):
@@ -175,6 +191,7 @@ def fresh(name, text, prepare):
     for directory in (WORKSPACE, HOME, TMPDIR):
         shutil.rmtree(directory, ignore_errors=True)
     write(SECRET, "synthetic\n")
+    write(INNER, "synthetic\n")
     write(f"{HOME}/.gitconfig", GITCONFIG)
     make(f"{WORKSPACE}/{name}", TMPDIR, f"{HOME}/.cache", f"{HOME}/.npm")
     write(f"{WORKSPACE}/{name}.sh", SCRIPT.format(text=text))
@@ -202,31 +219,46 @@ def place(what):
     return path or what.get("family") or str(what)
 
 
-def proved(name, text, says, policy="coder", prepare=None, expected=None):
+def refused_to(since, path, comm, policy):
+    """The event of a read that was refused."""
+    proof = event(since, path, name=policy)
+    expect_equal(f"verdict at {path}", [proof[k] for k in ("verdict", "errno", "hook")] + [proof["subject"]["comm"]],
+                 ["refused", "EACCES", "file_open", comm])
+
+
+def proved(name, text, says, policy="coder", prepare=None, expected=None, sandboxes=0):
     """`text` works outside and says what matches `says`; inside it says the same, and is refused the secret
-    and what is in `expected`, {place: why that is right}, alone."""
-    begin()
+    and what is in `expected`, {place: why that is right}, alone. In so many sandboxes it says "inner 0" where
+    what no rule speaks of can be read in them, which inside it cannot."""
+    begin(policy)
     fresh(name, text, prepare)
     outside, error = work(name, "free")
     expect(outside.endswith("work 0\nsecret 0\n"), f"outside: {outside[-300:]!r} {error[-600:]!r}")
     for pattern in says:
         expect_text("what it says outside", outside, pattern)
+    expect_equal(f"sandboxes that read outside ({error[-600:]!r})", outside.count("inner 0\n"), sandboxes)
 
     fresh(name, text, prepare)
-    since = mark()
+    since, counted = mark(), refusals(name=policy)
     inside, error = work(name, policy)
     expect(inside.endswith("secret 1\n"), f"inside: {inside[-300:]!r} {error[-600:]!r}")
-    expect_text("the refusal", error, rf"cat: {SECRET}: Permission denied")
-    proof = event(since, SECRET, name=policy)
-    expect_equal("its verdict", [proof["verdict"], proof["errno"], proof["hook"]], ["refused", "EACCES", "file_open"])
+    # The secret's event comes last: before it all others are there.
+    refused_to(since, SECRET, "cat", policy)
     told = [[place(r["object"]), r["hook"], r["subject"]["comm"]]
             for r in records(since, kind="violation", name=policy)]
-    known = {SECRET, *(expected or {})}
+    known = {SECRET, *(expected or {}), *([INNER] if sandboxes else [])}
     others = [r for r in told if r[0] not in known]
     expect_equal(f"other refusals ({inside[-200:]!r} {error[-600:]!r})", others, [])
     expect_equal("refusals that were expected", {r[0] for r in told}, known)
     expect_equal("events that were lost", records(since, kind="lost"), [])
-    expect_equal(f"what it says ({error[-600:]!r})", inside, outside.replace("secret 0\n", "secret 1\n"))
+    expect(refusals(name=policy) - counted >= len(told), f"{refusals(name=policy) - counted} counted, {len(told)} told")
+    expect_equal(f"what it says ({error[-600:]!r})", inside,
+                 outside.replace("secret 0\n", "secret 1\n").replace("inner 0\n", "inner 1\n"))
+    expect_text("the refusal", error, rf"cat: {SECRET}: Permission denied")
+    if sandboxes:
+        refused_to(since, INNER, "cat", policy)
+        expect_equal("refusals in sandboxes", [r[0] for r in told].count(INNER), sandboxes)
+        expect_equal("what sandboxes say", error.count(f"cat: {INNER}: Permission denied"), sandboxes)
 
 
 GIT = """\
@@ -665,10 +697,83 @@ sandbox --hostname box --setenv A b python3 -c 'import os; print(os.uname().node
 sandbox git init -q repo && sandbox git -C repo commit -q --allow-empty -m one && git -C repo log --format=%s
 sandbox bwrap --unshare-user --unshare-pid --ro-bind / / --proc /proc sh -c 'echo twice $$'
 ls /tmp/y 2>/dev/null || echo gone
+inner() { "$@" cat "$INNER" >/dev/null && echo inner 0 || echo inner 1; }
+inner sandbox
+inner sandbox bwrap --unshare-user --unshare-pid --ro-bind / / --proc /proc
 """
 
 
 @case("tools")
 def bubblewrap():
-    """Sandboxes as Codex and srt make them for each command, and one in another."""
-    proved("bwrap", BWRAP, ["^inside 2\n2\nnew\nscratch\nbox b\none\ntwice 2\ngone\n"], policy="sandboxer")
+    """Sandboxes as Codex and srt make them for each command, and one in another, stay confined."""
+    proved("bwrap", BWRAP, ["^inside 2\n2\nnew\nscratch\nbox b\none\ntwice 2\ngone\n"], policy="codex", sandboxes=2)
+
+
+def installed(package):
+    """What --add brought of npm's cache, moved to where npm -g would put it."""
+    if not os.path.exists(f"{MODULES}/{package}"):
+        found = glob.glob(f"/lab/*/node_modules/{package}")
+        expect_equal(f"copies of {package} that came with this boot", len(found), 1)
+        modules = found[0].removesuffix("/" + package)
+        os.makedirs(os.path.dirname(f"{MODULES}/{package}"), exist_ok=True)
+        os.rename(found[0], f"{MODULES}/{package}")
+        os.rename(modules, f"{MODULES}/{package}/node_modules")
+
+
+# srt's own proxies listen on TCP, which `network: none` does not have: it is told of others, and starts none.
+SRT_SETTINGS = {
+    "network": {"allowedDomains": [], "deniedDomains": [], "httpProxyPort": 3128, "socksProxyPort": 1080},
+    "filesystem": {"denyRead": [f"{WORKSPACE}/srt/hidden"], "allowWrite": ["."], "denyWrite": []},
+}
+
+
+def prepare_srt(project):
+    write(f"{project}/settings.json", json.dumps(SRT_SETTINGS))
+    write(f"{project}/input", "workspace\n")
+    write(f"{project}/hidden", "from srt\n")
+
+
+SRT = f"""\
+srt() {{ node {MODULES}/@anthropic-ai/sandbox-runtime/dist/cli.js --settings settings.json "$@"; }}
+srt true && echo true
+# What srt itself is for holds as well.
+srt -c 'cat input; echo $((6 * 7)) >made; cat made; cat hidden 2>/dev/null || echo hidden
+	echo x 2>/dev/null >../outside || echo unwritten; cat "$INNER" >/dev/null && echo inner 0 || echo inner 1'
+"""
+
+
+@case("tools", seconds=400)
+def srt():
+    """Anthropic's sandbox runtime: its own refusals hold, and a command in it is confined by ours."""
+    installed("@anthropic-ai/sandbox-runtime")
+    proved("srt", SRT, ["^true\nworkspace\n42\nhidden\nunwritten\n"], policy="codex", prepare=prepare_srt, sandboxes=1,
+           expected={"inet": "srt's relays to its proxies listen on TCP in each sandbox; there is no network"})
+
+
+def prepare_codex(project):
+    write(f"{project}/input", "workspace\n")
+    # As policies/codex.yaml says of them.
+    for directory in (f"{HOME}/.codex", f"{WORKSPACE}/.codex", f"{WORKSPACE}/.git"):
+        os.makedirs(directory)
+    for left in glob.glob("/tmp/codex-*"):
+        shutil.rmtree(left)
+
+
+CODEX = f"""\
+codex() {{ node {MODULES}/@openai/codex/bin/codex.js "$@"; }}
+codex sandbox -- true && echo true
+codex sandbox -- sh -c 'cat input; echo x 2>/dev/null >made || echo unwritten'
+writer="-c sandbox_mode=workspace-write -c sandbox_workspace_write.exclude_slash_tmp=true"
+codex sandbox $writer -- sh -c 'echo $((6 * 7)) >made'
+(cd .. && codex sandbox $writer -- sh -c 'echo root >made; cat made; echo x 2>/dev/null >.git/config || echo unwritten')
+cat made
+codex sandbox -- cat "$INNER" >/dev/null && echo inner 0 || echo inner 1
+"""
+
+
+@case("codex", seconds=600)
+def codex_sandbox():
+    """Codex's sandbox for commands: its own refusals hold, and a command in it is confined by ours."""
+    installed("@openai/codex")
+    proved("codex", CODEX, ["^true\nworkspace\nunwritten\nroot\nunwritten\n42\n"], policy="codex",
+           prepare=prepare_codex, sandboxes=1)
