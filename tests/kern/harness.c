@@ -27,6 +27,8 @@ static const struct rule usual_rules[] = {
 	{.effect = RULE_QUIET, .perms = BH_PERM_READ, .glob = (char *)FIXTURE "/quiet/**"},
 };
 
+unsigned int harness_rounds = 10000;
+
 static bool detached; /* harness_detach was called */
 
 /* --- fixture --- */

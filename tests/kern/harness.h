@@ -24,6 +24,9 @@
 /* Deadline of one process; everything that hangs is killed with its cgroup. */
 #define HARNESS_DEADLINE_MS 20000
 
+/* How often a race is run, 10,000 times unless the command line says otherwise. */
+extern unsigned int harness_rounds;
+
 struct cell {
 	struct kern *kern;
 	__u32 id, generation;
@@ -145,10 +148,10 @@ int harness_detach(struct kern *kern);
 /* After it: takes the rest away too, so that the next program starts with a whole set. */
 void harness_remove(void);
 
-extern const struct test_case spread_cases[], sockets_cases[], race_cases[], loss_cases[],
-	table_cases[], place_cases[], overlay_cases[], credentials_cases[], watch_cases[],
-	nested_cases[], escape_cases[], agent_cases[], prove_cases[], cache_cases[], proc_cases[],
-	written_cases[];
+extern const struct test_case prove_cases[], spread_cases[], sockets_cases[], place_cases[],
+	proc_cases[], written_cases[], overlay_cases[], credentials_cases[], watch_cases[],
+	nested_cases[], escape_cases[], loss_cases[], table_cases[], race_cases[], swap_cases[],
+	agent_cases[], cache_cases[];
 /* One case a row of the table of hooks; calls case_report itself. */
 void hook_cases(struct kern *kern, const char *only, bool mutate);
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * kern-tests [--mutate] [NAME...]: the kernel side, case by case. NAME is a part of a case's name.
+ * kern-tests [--mutate] [--rounds N] [NAME...]: the kernel side, case by case. NAME is a part of a case's
+ * name, N how often each race is run.
  * With --mutate all programs are detached first and every case that proves a refusal must fail.
  */
 #include "harness.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <signal.h>
@@ -13,7 +15,7 @@
 static const struct test_case *const suites[] = {
 	prove_cases,   spread_cases,	  sockets_cases, place_cases,  proc_cases,   written_cases,
 	overlay_cases, credentials_cases, watch_cases,	 nested_cases, escape_cases, loss_cases,
-	table_cases,   race_cases,	  agent_cases,	 cache_cases};
+	table_cases,   race_cases,	  swap_cases,	 agent_cases,  cache_cases};
 
 static bool wanted(const char *name, int argc, char **argv)
 {
@@ -38,6 +40,18 @@ static void run_case(struct kern *kern, const struct test_case *c, bool mutate)
 		printf("# %s took %ld s\n", c->name, (long)(to.tv_sec - from.tv_sec));
 }
 
+/* Fewer would prove nothing: a hundredth is the least that must be seen of each kind. */
+static int parse_rounds(const char *text)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (end == text || *end || n < 1000 || n > 10000000)
+		return -EINVAL;
+	harness_rounds = n;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct error error = {};
@@ -52,6 +66,15 @@ int main(int argc, char **argv)
 		mutate = true;
 		argc--;
 		argv++;
+	}
+	if (argc > 1 && !strcmp(argv[0], "--rounds")) {
+		if (parse_rounds(argv[1]) < 0) {
+			fprintf(stderr, "kern-tests: --rounds: not a number from 1000: %s\n",
+				argv[1]);
+			return 1;
+		}
+		argc -= 2;
+		argv += 2;
 	}
 	signal(SIGPIPE, SIG_IGN);
 	if (harness_open(&kern, &error) < 0) {
