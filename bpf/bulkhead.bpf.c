@@ -5,15 +5,16 @@
 #include "verdict.bpf.c"
 #include "cache.bpf.c"
 #include "path.bpf.c"
+#include "links.bpf.c"
 
 #include "exec.bpf.c"
 #include "file.bpf.c"
+#include "names.bpf.c"
 #include "attributes.bpf.c"
 #include "socket.bpf.c"
 #include "egress.bpf.c"
 #include "task.bpf.c"
 #include "guard.bpf.c"
 #include "mount.bpf.c"
-#include "moved.bpf.c"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -18,7 +18,7 @@ int bh_known_keep(const struct bh_subject *s, struct bh_known *known, const stru
 	way->generation = s->generation;
 	way->epoch = epoch;
 	way->moves = moves;
-	way->allow = slot->masks.allow & ~slot->masks.audit;
+	way->allow = slot->masks.allow & ~slot->hidden & ~slot->masks.audit;
 	BH_READ_ONCE(way->seq) = seq + 2;
 	return 0;
 }

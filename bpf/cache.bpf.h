@@ -6,7 +6,7 @@
  *   - while no directory was moved, by whomever and on whatever filesystem (bh_cache.epoch);
  *   - while the inode has lost no name (moves): what has one name, and had it when it was asked, is asked
  *     for by that one. What has several is not kept.
- * Both are counted in inode_rename and inode_unlink (moved.bpf.c), which nfsd and overlayfs come through as
+ * Both are counted in inode_rename and inode_unlink (names.bpf.c), which nfsd and overlayfs come through as
  * well, before the name changes. Who decides between the count and the change sees the directory locked, and
  * keeps nothing.
  *

@@ -45,7 +45,7 @@ void BPF_PROG(bh_bprm_committed, struct linux_binprm *bprm)
 	label->exec_seq++;
 	label->flags &= ~(BH_LABEL_JIT | BH_LABEL_PENDING);
 	slot = bh_look(&s, bprm->file->f_path.dentry);
-	if (slot && !slot->reason && slot->masks.allow & BH_PERM_JIT)
+	if (slot && !slot->reason && slot->masks.allow & ~slot->hidden & BH_PERM_JIT)
 		label->flags |= BH_LABEL_JIT;
 	bh_slot_release(slot);
 }

@@ -105,11 +105,13 @@ static __always_inline bool bh_dentry_is_dir(struct dentry *dentry)
 /* Does the new name give a right that the old one has not? */
 static __always_inline bool bh_pair_gains(const struct bh_pair *pair, const struct bh_slot *new)
 {
+	__u32 new_plain = new->hidden ? 0 : BH_PERM_LINKS;
+
 	if (pair->dir && new->below != pair->old_below)
 		return true;
-	if (new->masks.allow & ~pair->old_allow)
+	if (new->masks.allow & ~(pair->old_allow | pair->old_plain))
 		return true;
-	return pair->both_ways && pair->old_allow & ~new->masks.allow;
+	return pair->both_ways && pair->old_allow & ~(new->masks.allow | new_plain);
 }
 
 static __noinline long bh_judge_end(const struct bh_subject *s, struct dentry *dentry,
@@ -135,6 +137,8 @@ static __noinline long bh_judge_end(const struct bh_subject *s, struct dentry *d
 		ret = bh_judge_place(s, &r, slot);
 	if (slot && !is_new) {
 		pair->old_allow = slot->masks.allow;
+		pair->old_plain = slot->hidden ? 0 : BH_PERM_LINKS;
+		pair->sbid = slot->sbid;
 		pair->old_below = slot->below;
 	}
 	bh_slot_release(slot);
@@ -152,7 +156,6 @@ static __noinline long bh_judge_pair(const struct bh_subject *s, struct dentry *
 #pragma nounroll
 	for (i = 0; i < 2 && !ret; i++)
 		ret = bh_judge_end(s, i ? new : old, &own->pair, hook, i);
-	bh_slot_release(own);
 	return ret;
 }
 
@@ -168,6 +171,7 @@ SEC("lsm/path_link")
 int BPF_PROG(bh_path_link, struct dentry *old, const struct path *dir, struct dentry *new, int ret)
 {
 	struct bh_slot *slot;
+	long no;
 
 	BH_ENTER(s, PATH_LINK, ret);
 	slot = bh_slot_claim();
@@ -175,7 +179,11 @@ int BPF_PROG(bh_path_link, struct dentry *old, const struct path *dir, struct de
 		return bh_refuse_no_slot(&s, BH_HOOK_PATH_LINK);
 	slot->pair.old_perms = slot->pair.both_ways = slot->pair.dir = 0;
 	slot->pair.new_perms = BH_PERM_LINK | BH_PERM_CREATE;
-	return bh_judge_pair(&s, old, new, slot, BH_HOOK_PATH_LINK);
+	no = bh_judge_pair(&s, old, new, slot, BH_HOOK_PATH_LINK);
+	if (!no)
+		bh_link_made(&s, BH_READONLY(struct dentry, old), slot->pair.sbid);
+	bh_slot_release(slot);
+	return no;
 }
 
 SEC("lsm/path_rename")
@@ -184,6 +192,7 @@ int BPF_PROG(bh_path_rename, const struct path *old_dir, struct dentry *old,
 {
 	struct bh_slot *slot;
 	struct bh_pair *pair;
+	long no;
 
 	BH_ENTER(s, PATH_RENAME, ret);
 	/* Leaves a device node at the old name. */
@@ -197,7 +206,9 @@ int BPF_PROG(bh_path_rename, const struct path *old_dir, struct dentry *old,
 	pair->old_perms = BH_PERM_DELETE | (pair->both_ways ? BH_PERM_CREATE : 0);
 	pair->new_perms = BH_PERM_CREATE | (new->d_inode ? BH_PERM_DELETE : 0);
 	pair->dir = bh_dentry_is_dir(old) || (pair->both_ways && bh_dentry_is_dir(new));
-	return bh_judge_pair(&s, old, new, slot, BH_HOOK_PATH_RENAME);
+	no = bh_judge_pair(&s, old, new, slot, BH_HOOK_PATH_RENAME);
+	bh_slot_release(slot);
+	return no;
 }
 
 /* Who is sent a descriptor's signals, any of them by F_SETSIG, is asked of nobody when they are

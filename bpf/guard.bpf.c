@@ -90,6 +90,8 @@ int bh_iter_file(struct bpf_iter__task_file *ctx)
 	sb = BPF_CORE_READ(file, f_path.dentry, d_sb);
 	a.superblock = (__u64)sb;
 	a.magic = BPF_CORE_READ(sb, s_magic);
+	a.ino = BPF_CORE_READ(file, f_inode, i_ino);
+	a.generation = BPF_CORE_READ(file, f_inode, i_generation);
 	bpf_probe_read_kernel_str(a.type, sizeof(a.type), BPF_CORE_READ(sb, s_type, name));
 	bpf_seq_write(ctx->meta->seq, &a, sizeof(a));
 	return 0;

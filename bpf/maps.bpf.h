@@ -22,6 +22,8 @@ struct bh_step {
 struct bh_pair {
 	__u32 old_allow, old_below;
 	__u32 old_perms, new_perms;
+	__u32 old_plain; /* BH_PERM_LINKS: older links of the file need no rule for them */
+	__u32 sbid;
 	__u32 both_ways; /* RENAME_EXCHANGE: each name gets the other's file */
 	__u32 dir;	 /* everything below comes along */
 };
@@ -47,6 +49,11 @@ struct bh_slot {
 	__u32 cursor;	  /* of the matcher in path */
 	__u32 odd;	  /* something on the way may be moving, or may move and nobody is told */
 	__u64 superblock; /* its address */
+	/* a file with several names (links.bpf.h): rights that are not had by this one, and those of them
+	 * that another name is denied; which file */
+	__u32 hidden, pinned;
+	struct bh_inode inode;
+	struct bh_pin_name pin;
 	struct bh_pair pair;
 	struct bh_step steps[BH_MAX_DEPTH];
 	__u8 path[BH_PATH_END + BH_PATH_MARGIN];
@@ -74,6 +81,51 @@ struct bh_own {
 	__u32 tally;
 	__u32 pad;
 };
+
+/* Links whose every name but the first was given inside. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, BH_MAX_MADE_ALL);
+	__type(key, struct bh_inode);
+	__type(value, struct bh_made);
+} bh_made SEC(".maps");
+
+/* Files that stand at names that rules deny: the number of the name. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, BH_MAX_PINS);
+	__type(key, struct bh_inode);
+	__type(value, __u32);
+} bh_pins SEC(".maps");
+
+/* Directories that have such names, which everybody's links and renames are compared with. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, BH_MAX_PIN_NAMES);
+	__type(key, struct bh_inode);
+	__type(value, __u32);
+} bh_pin_directories SEC(".maps");
+
+/* Number of each name; those of directories on the way have one, too. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, BH_MAX_PIN_NAMES);
+	__type(key, struct bh_pin_name);
+	__type(value, __u32);
+} bh_pin_names SEC(".maps");
+
+/* Rights that a generation denies by that name; 0 of a directory on the way. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, BH_MAX_PIN_RULES);
+	__type(key, struct bh_pin_rule);
+	__type(value, __u32);
+} bh_pin_rules SEC(".maps");
 
 struct bh_table_inner {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -101,8 +101,7 @@ int bh_match_below(const struct bh_subject *s, struct bh_slot *slot)
 	return 0;
 }
 
-#define BH_PERM_CONTENT (BH_PERM_READ | BH_PERM_WRITE | BH_PERM_APPEND | BH_PERM_ATTRIBUTES)
-#define BH_PERM_NAMES (BH_PERM_CREATE | BH_PERM_DELETE | BH_PERM_LINK)
+#define BH_PERM_OWN (BH_PERM_READ | BH_PERM_WRITE | BH_PERM_APPEND | BH_PERM_ATTRIBUTES)
 
 /*
  * Of a superblock that no view has. What members mounted holds what they made, and may be run by no
@@ -126,10 +125,9 @@ static __noinline __u32 bh_place_own(const struct bh_subject *s, struct bh_slot 
 		return BH_SBID_OWN_PROC;
 	}
 	if (magic == TMPFS_MAGIC || magic == MQUEUE_MAGIC)
-		slot->masks.allow =
-			BH_PERM_CONTENT | BH_PERM_NAMES | BH_PERM_IOCTL | BH_PERM_CONNECT;
+		slot->masks.allow = BH_PERM_OWN | BH_PERM_NAMES | BH_PERM_IOCTL | BH_PERM_CONNECT;
 	else if (magic == DEVPTS_MAGIC)
-		slot->masks.allow = BH_PERM_CONTENT | BH_PERM_IOCTL;
+		slot->masks.allow = BH_PERM_OWN | BH_PERM_IOCTL;
 	else
 		return 0;
 	slot->class = BH_SB_OWN;
@@ -226,10 +224,12 @@ static __noinline int bh_trip(const struct bh_subject *s)
 	return bpf_send_signal(SIGKILL);
 }
 
-static __always_inline bool bh_place_allows(const struct bh_slot *slot, const struct bh_refusal *r)
+static __always_inline bool bh_place_allows(const struct bh_slot *slot, const struct bh_refusal *r,
+					    __u32 hidden)
 {
-	return !slot->reason &&
-	       (bh_masks_allow(slot->masks.allow, r->perms) || slot->masks.allow & r->any);
+	__u32 allow = slot->masks.allow & ~hidden;
+
+	return !slot->reason && (bh_masks_allow(allow, r->perms) || allow & r->any);
 }
 
 /* Why it is to be told, and how. */
@@ -237,9 +237,12 @@ static __always_inline void bh_place_why(const struct bh_slot *slot, struct bh_r
 {
 	if (slot->reason) {
 		r->reason = slot->reason;
-	} else if (bh_place_allows(slot, r)) {
+	} else if (bh_place_allows(slot, r, slot->hidden)) {
 		r->reason = BH_REASON_AUDITED;
 		r->bits |= BH_EVENT_AUDIT;
+	} else if (bh_place_allows(slot, r, 0)) {
+		r->reason = bh_place_allows(slot, r, slot->pinned) ? BH_REASON_OLD_LINK
+								   : BH_REASON_PINNED;
 	} else if (slot->masks.tripwire & (r->perms | r->any)) {
 		r->reason = BH_REASON_TRIPWIRE;
 		r->bits |= BH_EVENT_TRIPWIRE;
@@ -278,7 +281,7 @@ int bh_judge_place_errno(const struct bh_subject *s, struct bh_refusal *r, struc
 		r->reason = BH_REASON_UNSURE_SLOT;
 		return bh_refuse_errno(s, r, NULL);
 	}
-	if (bh_place_allows(slot, r) && !(slot->masks.audit & (r->perms | r->any)))
+	if (bh_place_allows(slot, r, slot->hidden) && !(slot->masks.audit & (r->perms | r->any)))
 		return 0;
 	error = bh_tell_place(s, r, slot);
 	if (error && r->bits & BH_EVENT_TRIPWIRE)

@@ -11,7 +11,7 @@
 #ifndef BULKHEAD_PATH_BPF_H
 #define BULKHEAD_PATH_BPF_H
 
-#include "verdict.bpf.h"
+#include "links.bpf.h"
 
 /* A table, and the page of it that is at hand: states follow each other closely. */
 struct bh_table {
@@ -257,6 +257,7 @@ bh_look_in(const struct bh_subject *s, struct bh_slot *slot, struct dentry *trus
 	if (!slot->reason && !bh_is_kind(slot))
 		bh_match_path(s, slot);
 	bh_place_class(slot);
+	bh_place_inode(s, slot, dentry);
 }
 
 /* The same in a slot that the caller releases. NULL: none free. */

@@ -157,6 +157,7 @@ static __noinline struct bh_slot *bh_look_abstract(const struct bh_subject *s,
 		return NULL;
 	slot->sbid = slot->class = 0;
 	slot->masks = (struct bh_masks){};
+	slot->hidden = 0;
 	slot->pos = BH_PATH_END;
 	slot->reason = BH_REASON_UNSURE_TABLE;
 	if (!policy)

@@ -40,6 +40,17 @@ enum bh_perm { BH_PERMS(BH_PERM_ENUM_) BH_PERM_ALL = (1 << 13) - 1 };
  * inside. */
 #define BH_RULE_WRITTEN_INSIDE (1 << 13)
 
+/* What is done to a name; every other right is to what the name leads to. */
+#define BH_PERM_NAMES (BH_PERM_CREATE | BH_PERM_DELETE | BH_PERM_LINK)
+#define BH_PERM_CONTENTS (BH_PERM_ALL & ~BH_PERM_NAMES)
+
+/*
+ * No right, but a fact that stands beside them. In an allow mask: all that is allowed of the contents is
+ * allowed by rules that name this file alone, or say hardlinks: allow. In a quiet mask: the name may be
+ * deleted, and a rule denies contents.
+ */
+#define BH_PERM_LINKS (1 << 14)
+
 /* Task label: identity of a confined task, in task storage, inherited by every child. */
 enum bh_label_flag {
 	BH_LABEL_ASK = 1 << 0,	   /* membership unknown here: ask the cgroup */
@@ -116,6 +127,14 @@ enum bh_policy_flag {
 	BH_POLICY_PROC_PEERS = 1 << 2, /* with PROC_SELF: that of every member, too */
 };
 
+/* Files that rules deny by their whole name are pinned (bh_pins). While not all of them are, such rules
+ * count as patterns do: older hard links of any file are refused. */
+enum bh_loose {
+	BH_PINNED,
+	BH_LOOSE,      /* a directory on the way to such a file is another one now: pin anew */
+	BH_UNPINNABLE, /* they could not be pinned, and pinning them anew is no help */
+};
+
 struct bh_page {
 	__u32 words[BH_PAGE_WORDS];
 };
@@ -130,7 +149,7 @@ struct bh_policy {
 	__u32 nwords; /* words in the table */
 	__u32 start;  /* state before the first byte of an absolute path or "@abstract" name */
 	__u32 flags;
-	__u32 pad;
+	__u32 loose;	   /* enum bh_loose; written by kernel programs too */
 	__u64 caps;	   /* capability bits that stay */
 	__u8 classes[256]; /* byte -> class, < nclasses */
 	__u8 digest[32];   /* SHA-256 of the table's words, for user space: equal ones stand once */
@@ -164,7 +183,38 @@ struct bh_start_key {
 struct bh_start {
 	__u32 state; /* before the first "/" of the path on the superblock */
 	__u32 self;  /* class PROC: state after "/PID" of the own thread group, 0 else */
+	/* Rights to contents that rules deny of files that may stand here: by pattern, by whole name. */
+	__u32 patterns, literals;
 };
+
+/* A file, whatever it is called: it can be evicted from memory and read again. */
+struct bh_inode {
+	__u32 sbid;
+	__u32 generation; /* the filesystem's: inode numbers are used again */
+	__u64 ino;
+};
+
+/* The inside of a file's links: of a compartment, by whose members every name but the first was given. */
+struct bh_made {
+	__u64 serial;
+	__u32 tally;
+	__u32 pad;
+};
+
+/* A name in a directory that rules deny something of, or that is on the way to one. */
+struct bh_pin_name {
+	struct bh_inode directory;
+	__u8 name[BH_MAX_NAME + 1]; /* filled up with NULs */
+};
+
+/* What a generation denies of the files that stand at a name. */
+struct bh_pin_rule {
+	__u32 generation; /* the policy's */
+	__u32 pin;	  /* number of the name */
+};
+
+/* In place of a number: the file stands, or stood, at several such names. */
+#define BH_PIN_SEVERAL 0xffffffffu
 
 /* Counters of a compartment. refused + noted = reported + quiet + lost, at any quiet moment. */
 struct bh_tally {
@@ -178,7 +228,8 @@ struct bh_tally {
 	__u64 noted;   /* moves across the edge, what audit rules report: told, not refused */
 	__u64 tripped; /* tripwires touched; written before the entry's state */
 	__u64 own;     /* superblocks mounted inside that live */
-	__u64 reserved[5];
+	__u64 made;    /* entries in bh_made */
+	__u64 reserved[4];
 };
 
 enum bh_event_bit {
@@ -237,6 +288,7 @@ struct bh_meta {
 	__u32 next_sbid;
 	__u32 links; /* pinned with the set; not all are of a hook that has a row of its own */
 	__u64 last_serial;
+	__u64 last_pin;
 	__u8 digest[32]; /* SHA-256 of the object that the programs came from */
 };
 
@@ -260,6 +312,8 @@ struct bh_task {
 struct bh_file {
 	__u64 superblock; /* address */
 	__u64 magic;
+	__u64 ino;
+	__u32 generation; /* of the inode */
 	__u32 fd;
 	char type[20]; /* of the filesystem, cut */
 };
@@ -270,13 +324,16 @@ BH_ASSERT_SIZE(struct bh_compartment, 64);
 BH_ASSERT_SIZE(struct bh_cgroup, 8);
 BH_ASSERT_SIZE(struct bh_policy, 320);
 BH_ASSERT_SIZE(struct bh_superblock, 8);
-BH_ASSERT_SIZE(struct bh_start, 8);
+BH_ASSERT_SIZE(struct bh_start, 16);
+BH_ASSERT_SIZE(struct bh_inode, 16);
+BH_ASSERT_SIZE(struct bh_made, 16);
+BH_ASSERT_SIZE(struct bh_pin_name, 272);
 BH_ASSERT_SIZE(struct bh_event, 112);
 BH_ASSERT_SIZE(struct bh_cache, 16);
-BH_ASSERT_SIZE(struct bh_meta, 56);
+BH_ASSERT_SIZE(struct bh_meta, 64);
 BH_ASSERT_SIZE(struct bh_task_query, 24);
 BH_ASSERT_SIZE(struct bh_task, 20);
-BH_ASSERT_SIZE(struct bh_file, 40);
+BH_ASSERT_SIZE(struct bh_file, 56);
 _Static_assert(BH_REASON_COUNT < 65536 && BH_HOOK_COUNT < 65536, "event fields");
 
 #endif

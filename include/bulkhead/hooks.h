@@ -79,28 +79,32 @@ enum bh_plane {
  * Why a refusal happened. UNSURE reasons are "could not be decided": refused and counted apart.
  * Columns: NAME, text fit to hand to the program that was refused.
  */
-#define BH_REASONS(X)                                                              \
-	X(NONE, "no reason")                                                       \
-	X(NO_RULE, "no rule of the policy allows it")                              \
-	X(CLOSED, "closed to every compartment")                                   \
-	X(NETWORK, "the policy opens no network")                                  \
-	X(JIT, "writable and executable memory needs jit: true on the program")    \
-	X(RIGHTS, "the new name would have rights that the old one has not")       \
-	X(OUTSIDER, "the target is outside the compartment")                       \
-	X(PROC_OTHER, "/proc of another process")                                  \
-	X(MOVED, "a task was moved across the compartment's edge")                 \
-	X(AUDITED, "an audit rule lets it through and reports it")                 \
-	X(TRIPWIRE, "it is a tripwire: the compartment is killed")                 \
-	X(TRIPPED, "a tripwire was touched: the compartment is killed")            \
-	X(UNSURE, "could not be decided (first of the undecided reasons)")         \
-	X(UNSURE_LABEL, "undecided: no label could be read or made for the task")  \
-	X(UNSURE_ENTRY, "undecided: the compartment's entry is missing")           \
-	X(UNSURE_DEPTH, "undecided: the cgroup is nested too deeply")              \
-	X(UNSURE_SLOT, "undecided: no scratch slot was free")                      \
-	X(UNSURE_RACE, "undecided: the path kept changing")                        \
-	X(UNSURE_PATH, "undecided: the path is too deep or too long")              \
-	X(UNSURE_DETACHED, "undecided: the file stands nowhere on its filesystem") \
-	X(UNSURE_SB, "undecided: a filesystem the policy's view does not know")    \
+#define BH_REASONS(X)                                                                    \
+	X(NONE, "no reason")                                                             \
+	X(NO_RULE, "no rule of the policy allows it")                                    \
+	X(CLOSED, "closed to every compartment")                                         \
+	X(NETWORK, "the policy opens no network")                                        \
+	X(JIT, "writable and executable memory needs jit: true on the program")          \
+	X(RIGHTS, "the new name would have rights that the old one has not")             \
+	X(OUTSIDER, "the target is outside the compartment")                             \
+	X(PROC_OTHER, "/proc of another process")                                        \
+	X(MOVED, "a task was moved across the compartment's edge")                       \
+	X(AUDITED, "an audit rule lets it through and reports it")                       \
+	X(TRIPWIRE, "it is a tripwire: the compartment is killed")                       \
+	X(TRIPPED, "a tripwire was touched: the compartment is killed")                  \
+	X(OLD_LINK, "an older hard link, which may be a file that the policy denies by " \
+		    "pattern: allow it by its whole name, or by a rule with hardlinks: " \
+		    "allow")                                                             \
+	X(PINNED, "by another name it is a file that the policy denies")                 \
+	X(UNSURE, "could not be decided (first of the undecided reasons)")               \
+	X(UNSURE_LABEL, "undecided: no label could be read or made for the task")        \
+	X(UNSURE_ENTRY, "undecided: the compartment's entry is missing")                 \
+	X(UNSURE_DEPTH, "undecided: the cgroup is nested too deeply")                    \
+	X(UNSURE_SLOT, "undecided: no scratch slot was free")                            \
+	X(UNSURE_RACE, "undecided: the path kept changing")                              \
+	X(UNSURE_PATH, "undecided: the path is too deep or too long")                    \
+	X(UNSURE_DETACHED, "undecided: the file stands nowhere on its filesystem")       \
+	X(UNSURE_SB, "undecided: a filesystem the policy's view does not know")          \
 	X(UNSURE_TABLE, "undecided: the policy's table is missing")
 
 #define BH_REASON_ENUM_(name, text) BH_REASON_##name,

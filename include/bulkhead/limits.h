@@ -40,6 +40,20 @@
 #define BH_MAX_OWN 1024
 /* Those of all compartments; none can take them all. */
 #define BH_MAX_OWN_ALL 65536
+/* Files of one compartment that its members gave more names, as package stores do with each file of a
+ * tree; and of all compartments, 80 MiB. At the bound: further ones count as linked outside. */
+#define BH_MAX_MADE (1u << 18)
+#define BH_MAX_MADE_ALL (1u << 20)
+/* Files pinned because a rule denies them by their whole name. At the bound: the denies of the policies
+ * in question count as patterns. */
+#define BH_MAX_PINS 65536
+/* Names that such rules have, with those of directories on their way, and (generation, name) pairs:
+ * a compartment has a hundred or so. At the bound: as above. */
+#define BH_MAX_PIN_NAMES 16384
+#define BH_MAX_PIN_RULES 65536
+/* (mount, deny) pairs that are looked at for whether one can concern the other: half a second. At the
+ * bound: it can. */
+#define BH_MAX_CONCERNS (4u << 20)
 /* (generation, superblock) start states. */
 #define BH_MAX_STARTS 65536
 /* 32-bit words of one policy's table: 32 MiB. At the bound: the policy does not load. */

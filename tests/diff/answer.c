@@ -4,6 +4,22 @@
 #include <stdio.h>
 #include <string.h>
 
+/* As bh_place_links: nothing is pinned here, and nothing made inside. */
+static __u32 hidden_by(const struct automaton *automaton, const struct question *question,
+		       const struct bh_masks *masks)
+{
+	__u32 hidden = masks->quiet & BH_PERM_LINKS ? BH_PERM_DELETE : 0;
+	size_t i;
+
+	if (question->inode != INODE_LINKED)
+		return 0;
+	for (i = 0; i < automaton->nstarts && !(masks->allow & BH_PERM_LINKS); i++) {
+		if (automaton->starts[i].sbid == question->sbid)
+			hidden |= automaton->starts[i].start.patterns;
+	}
+	return hidden;
+}
+
 void automaton_answer(const struct automaton *automaton, const struct question *question,
 		      struct answer *ret)
 {
@@ -12,9 +28,10 @@ void automaton_answer(const struct automaton *automaton, const struct question *
 				      question->path.n, &ret->masks) < 0;
 	if (ret->unknown)
 		return;
-	ret->refused = !automaton_allows(ret->masks.allow, question->asked);
+	ret->hidden = hidden_by(automaton, question, &ret->masks);
+	ret->refused = !automaton_allows(ret->masks.allow & ~ret->hidden, question->asked);
 	ret->tripped = ret->refused && question->asked & ret->masks.tripwire;
-	ret->silent = ret->refused && !ret->tripped &&
+	ret->silent = !automaton_allows(ret->masks.allow, question->asked) && !ret->tripped &&
 		      automaton_allows(ret->masks.allow | ret->masks.quiet, question->asked);
 	ret->audited = !ret->refused && question->asked & ret->masks.audit;
 }
@@ -25,7 +42,7 @@ bool answer_is_same(const struct answer *one, const struct answer *other)
 	       one->silent == other->silent && one->tripped == other->tripped &&
 	       one->audited == other->audited &&
 	       !memcmp(&one->masks, &other->masks, sizeof(one->masks)) &&
-	       one->undecided == other->undecided;
+	       one->hidden == other->hidden && one->undecided == other->undecided;
 }
 
 /* In a glob's own way of writing bytes. */
@@ -44,7 +61,10 @@ void tell_question(const struct world *world, const struct question *question)
 	const struct text *path = &question->path;
 	size_t i;
 
-	printf("superblock %u, asked %x, %zu bytes ", question->sbid, question->asked, path->n);
+	static const char *const inodes[] = {"nothing", "a file", "a directory", "a linked file"};
+
+	printf("superblock %u, asked %x, %s, %zu bytes ", question->sbid, question->asked,
+	       inodes[question->inode], path->n);
 	tell_text(path->bytes);
 	putchar('\n');
 	for (i = 0; i < world->nrules; i++) {
@@ -55,7 +75,8 @@ void tell_question(const struct world *world, const struct question *question)
 						      [RULE_AUDIT] = "audit",
 						      [RULE_TRIPWIRE] = "tripwire"};
 
-		printf("  %s %x ", effects[rule->effect], rule->perms);
+		printf("  %s %x%s ", effects[rule->effect], rule->perms,
+		       rule->links ? " links" : "");
 		tell_text(rule->glob);
 		puts(glob_match(rule->glob, path->bytes, path->n) ? " matches as it stands" : "");
 	}
@@ -77,6 +98,8 @@ void tell_answer(const char *who, const struct answer *answer)
 	       answer->refused ? "refused" : "allowed", answer->silent ? " quietly" : "",
 	       answer->tripped ? ", tripped" : "", answer->audited ? ", audited" : "",
 	       answer->unknown ? ", superblock unknown" : "");
+	if (answer->hidden)
+		printf(", hidden %04x", answer->hidden);
 	if (answer->undecided)
 		printf(", undecided (reason %u)", answer->undecided);
 	putchar('\n');

@@ -14,6 +14,7 @@ struct answer {
 	bool audited; /* allowed, and reported */
 	bool spoken;  /* some rule names the file; only the reference knows */
 	struct bh_masks masks;
+	__u32 hidden;	 /* taken from a file that has several names */
 	__u32 undecided; /* any other reason why the kernel could not tell: never expected here */
 };
 

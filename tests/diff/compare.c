@@ -38,6 +38,7 @@ static void compare_question(const struct comparison *comparison, unsigned int i
 	count->silent += answers[0].silent;
 	count->tripped += answers[0].tripped;
 	count->audited += answers[0].audited;
+	count->linked += (answers[0].hidden & questions[j].asked) != 0;
 	count->longest += questions[j].path.n > LONG_PATH;
 	if (answer_is_same(&answers[0], &answers[1]) && answer_is_same(&answers[0], &answers[2]))
 		return;
@@ -126,6 +127,7 @@ void count_add(struct count *sum, const struct count *count)
 	sum->silent += count->silent;
 	sum->tripped += count->tripped;
 	sum->audited += count->audited;
+	sum->linked += count->linked;
 	sum->longest += count->longest;
 	sum->paged += count->paged;
 }

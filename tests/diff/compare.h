@@ -12,6 +12,7 @@ struct count {
 	unsigned int spoken;  /* some rule names the file */
 	unsigned int unknown; /* no mount shows the superblock */
 	unsigned int silent, tripped, audited;
+	unsigned int linked;  /* refused because the file has other names */
 	unsigned int longest; /* paths of more than 4,000 bytes */
 	unsigned int paged;   /* policies whose table takes several pages */
 };

@@ -7,6 +7,7 @@
 #include "verdict.bpf.c"
 #include "cache.bpf.c"
 #include "path.bpf.c"
+#include "links.bpf.c"
 #include "core.h"
 
 _Static_assert(CORE_PATH_END == BH_PATH_END && CORE_PATH_MARGIN == BH_PATH_MARGIN, "as in a slot");
@@ -23,6 +24,7 @@ _Static_assert(CORE_PATH_END == BH_PATH_END && CORE_PATH_MARGIN == BH_PATH_MARGI
 CORE_MAP(core_cases, struct core_case, CORE_BATCH);
 CORE_MAP(core_dentries, struct core_dentry, CORE_DENTRIES);
 CORE_MAP(core_superblocks, struct core_superblock, CORE_SUPERBLOCKS);
+CORE_MAP(core_inodes, struct core_inode, CORE_INODES);
 
 struct core_turn {
 	struct core_case *c;
@@ -53,7 +55,7 @@ static __noinline struct bh_slot *core_look_name(const struct bh_subject *s, str
 	if (!slot)
 		return NULL;
 	bpf_loop(BH_PATH_END, core_put_piece, &turn, 0);
-	slot->sbid = slot->class = 0;
+	slot->sbid = slot->class = slot->hidden = 0;
 	slot->masks = (struct bh_masks){};
 	slot->reason = policy ? 0 : BH_REASON_UNSURE_TABLE;
 	slot->state = policy ? policy->start : BH_STATE_DEAD;
@@ -78,6 +80,7 @@ static long core_judge(__u32 i, struct core_run *run)
 		return 1;
 	c->reason = slot->reason;
 	c->masks = slot->masks;
+	c->hidden = slot->hidden;
 	r.perms = c->asked;
 	/* Or it would kill who runs this. */
 	if (slot->masks.tripwire & c->asked)
@@ -106,6 +109,10 @@ int core_tell(struct core_layout *ret)
 	ret->cases = (__u64)bpf_map_lookup_elem(&core_cases, &first);
 	ret->dentries = (__u64)bpf_map_lookup_elem(&core_dentries, &first);
 	ret->superblocks = (__u64)bpf_map_lookup_elem(&core_superblocks, &first);
+	ret->inodes = (__u64)bpf_map_lookup_elem(&core_inodes, &first);
+	ret->inode = bpf_core_field_offset(struct dentry, d_inode);
+	ret->links = bpf_core_field_offset(struct inode, i_nlink);
+	ret->mode = bpf_core_field_offset(struct inode, i_mode);
 	ret->parent = bpf_core_field_offset(struct dentry, d_parent);
 	ret->name = bpf_core_field_offset(struct dentry, d_name.name);
 	ret->name_length = bpf_core_field_offset(struct dentry, d_name.len);

@@ -15,6 +15,8 @@
 #define CORE_DENTRY_SIZE 512
 #define CORE_SUPERBLOCKS 8
 #define CORE_SUPERBLOCK_SIZE 4096
+#define CORE_INODES 4
+#define CORE_INODE_SIZE 2048
 
 struct core_case {
 	__u64 dentry; /* address; 0: a name as people write it */
@@ -23,6 +25,7 @@ struct core_case {
 	/* the answer */
 	__u32 reason;
 	struct bh_masks masks;
+	__u32 hidden;
 	__u32 error; /* what the hook would return, positive */
 	__u32 bits;  /* of the event */
 	__u32 done;
@@ -37,6 +40,10 @@ struct core_superblock {
 	__u8 bytes[CORE_SUPERBLOCK_SIZE];
 };
 
+struct core_inode {
+	__u8 bytes[CORE_INODE_SIZE];
+};
+
 struct core_run {
 	__u32 generation;
 	__u32 n; /* cases */
@@ -44,9 +51,11 @@ struct core_run {
 
 /* Where the maps' first elements stand in the kernel, and where its structures have their members. */
 struct core_layout {
-	__u64 cases, dentries, superblocks;
-	__u32 parent, name, name_length, sb, seq; /* of a dentry */
-	__u32 root;				  /* of a superblock */
+	__u64 cases, dentries, superblocks, inodes;
+	__u32 parent, name, name_length, sb, seq, inode; /* of a dentry */
+	__u32 root;					 /* of a superblock */
+	__u32 links, mode;				 /* of an inode */
+	__u32 pad;
 };
 
 _Static_assert(sizeof(struct core_case) % 8 == 0, "elements of an array stand side by side");

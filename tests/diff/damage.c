@@ -50,6 +50,28 @@ static void damage_watch(struct automaton *automaton, const struct question *que
 		BH_PERM_READ;
 }
 
+static void damage_links(struct automaton *automaton, const struct question *question)
+{
+	automaton->words[state_of(automaton, question, 0) + automaton->head.nclasses] ^=
+		BH_PERM_LINKS;
+}
+
+static void damage_covered(struct automaton *automaton, const struct question *question)
+{
+	automaton->words[state_of(automaton, question, 0) + automaton->head.nclasses] ^=
+		(__u32)BH_PERM_LINKS << 16;
+}
+
+/* What patterns take, everywhere: which question is about a file with several names is not known. */
+static void damage_patterns(struct automaton *automaton, const struct question *question)
+{
+	size_t i;
+
+	(void)question;
+	for (i = 0; i < automaton->nstarts; i++)
+		automaton->starts[i].start.patterns ^= BH_PERM_READ;
+}
+
 /* The path's last byte leads to what it came from. */
 static void damage_edge(struct automaton *automaton, const struct question *question)
 {
@@ -83,6 +105,9 @@ const struct damage damages[] = {
 	{"kernel-mask", DAMAGE_KERNEL, damage_mask, NULL},
 	{"kernel-quiet", DAMAGE_KERNEL, damage_quiet, NULL},
 	{"kernel-watch", DAMAGE_KERNEL, damage_watch, NULL},
+	{"kernel-links", DAMAGE_KERNEL, damage_links, NULL},
+	{"kernel-covered", DAMAGE_KERNEL, damage_covered, NULL},
+	{"kernel-patterns", DAMAGE_KERNEL, damage_patterns, NULL},
 	{"kernel-edge", DAMAGE_KERNEL, damage_edge, NULL},
 	{"kernel-class", DAMAGE_KERNEL, damage_class, NULL},
 	{"kernel-start", DAMAGE_KERNEL, damage_start, NULL},

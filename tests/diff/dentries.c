@@ -2,6 +2,7 @@
 #include "dentries.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 __u64 dentries_superblock(const struct dentries *dentries, __u32 sbid)
 {
@@ -11,6 +12,14 @@ __u64 dentries_superblock(const struct dentries *dentries, __u32 sbid)
 static __u64 address_of(const struct dentries *dentries, size_t i)
 {
 	return dentries->layout.dentries + i * sizeof(struct core_dentry);
+}
+
+static void write_inode(struct dentries *dentries, size_t i, unsigned int inode)
+{
+	const struct core_layout *layout = &dentries->layout;
+	__u64 address = inode ? layout->inodes + inode * sizeof(struct core_inode) : 0;
+
+	memcpy(dentries->items[i].bytes + layout->inode, &address, sizeof(address));
 }
 
 static void write_dentry(struct dentries *dentries, size_t i, size_t parent, __u32 sbid, __u64 name,
@@ -27,6 +36,24 @@ static void write_dentry(struct dentries *dentries, size_t i, size_t parent, __u
 	memcpy(at + layout->name, &name, sizeof(name));
 	memcpy(at + layout->name_length, &length, sizeof(length));
 	memcpy(at + layout->seq, &seq, sizeof(seq));
+	write_inode(dentries, i, 0);
+}
+
+void dentries_inodes(const struct dentries *dentries, struct core_inode *inodes)
+{
+	static const struct {
+		__u32 links;
+		__u16 mode;
+	} kinds[CORE_INODES] = {
+		{0, 0}, {1, S_IFREG | 0644}, {3, S_IFDIR | 0755}, {2, S_IFREG | 0644}};
+	size_t i;
+
+	for (i = 0; i < CORE_INODES; i++) {
+		__u8 *at = inodes[i].bytes;
+
+		memcpy(at + dentries->layout.links, &kinds[i].links, sizeof(kinds[i].links));
+		memcpy(at + dentries->layout.mode, &kinds[i].mode, sizeof(kinds[i].mode));
+	}
 }
 
 void dentries_clear(struct dentries *dentries)
@@ -45,7 +72,7 @@ void dentries_clear(struct dentries *dentries)
 }
 
 bool dentries_add(struct dentries *dentries, __u32 sbid, const char *path, __u64 address,
-		  __u64 *ret_leaf)
+		  unsigned int inode, __u64 *ret_leaf)
 {
 	size_t parent = sbid, at = 0, length;
 
@@ -58,6 +85,8 @@ bool dentries_add(struct dentries *dentries, __u32 sbid, const char *path, __u64
 		parent = dentries->used++;
 		at += 1 + length;
 	}
+	if (inode)
+		write_inode(dentries, parent, inode);
 	*ret_leaf = address_of(dentries, parent);
 	return true;
 }

@@ -21,9 +21,11 @@ struct dentries {
 __u64 dentries_superblock(const struct dentries *dentries, __u32 sbid);
 /* Forgets all chains; roots stay. The layout and the maps have been filled in. */
 void dentries_clear(struct dentries *dentries);
-/* The chain of a path whose bytes stand at `address` in the kernel, its last dentry's address. False:
- * no room for so many. */
+/* Fills core_inodes: a file with one name, a directory and a file with several; the first stays empty. */
+void dentries_inodes(const struct dentries *dentries, struct core_inode *inodes);
+/* The chain of a path whose bytes stand at `address` in the kernel, with one of core_inodes behind it
+ * (0: none), its last dentry's address. False: no room for so many. */
 bool dentries_add(struct dentries *dentries, __u32 sbid, const char *path, __u64 address,
-		  __u64 *ret_leaf);
+		  unsigned int inode, __u64 *ret_leaf);
 
 #endif

@@ -10,7 +10,7 @@
 #include "dentries.h"
 #include "kern/internal.h"
 
-#define MAPPED 3
+#define MAPPED 4
 
 struct kernel {
 	struct core_bpf *core;
@@ -73,7 +73,8 @@ static int map_all(struct kernel *kernel)
 {
 	const struct bpf_map *maps[MAPPED] = {kernel->core->maps.core_cases,
 					      kernel->core->maps.core_dentries,
-					      kernel->core->maps.core_superblocks};
+					      kernel->core->maps.core_superblocks,
+					      kernel->core->maps.core_inodes};
 	size_t i;
 	int r;
 
@@ -105,8 +106,10 @@ static int learn_layout(struct kernel *kernel)
 	/* A kernel built for debugging may have them larger. */
 	if (layout->parent > CORE_DENTRY_SIZE - 8 || layout->name > CORE_DENTRY_SIZE - 8 ||
 	    layout->sb > CORE_DENTRY_SIZE - 8 || layout->seq > CORE_DENTRY_SIZE - 8 ||
-	    layout->root > CORE_SUPERBLOCK_SIZE - 8)
+	    layout->inode > CORE_DENTRY_SIZE - 8 || layout->root > CORE_SUPERBLOCK_SIZE - 8 ||
+	    layout->links > CORE_INODE_SIZE - 8 || layout->mode > CORE_INODE_SIZE - 8)
 		return -EFBIG;
+	dentries_inodes(&kernel->dentries, kernel->mapped[3].at);
 	return 0;
 }
 
@@ -118,6 +121,9 @@ static void name_maps(struct kernel *kernel)
 	maps[KERN_MAP_TABLES] = bpf_map__fd(kernel->core->maps.bh_tables);
 	maps[KERN_MAP_STARTS] = bpf_map__fd(kernel->core->maps.bh_starts);
 	maps[KERN_MAP_METAS] = bpf_map__fd(kernel->core->maps.bh_metas);
+	maps[KERN_MAP_MADE] = bpf_map__fd(kernel->core->maps.bh_made);
+	maps[KERN_MAP_PINS] = bpf_map__fd(kernel->core->maps.bh_pins);
+	maps[KERN_MAP_PIN_RULES] = bpf_map__fd(kernel->core->maps.bh_pin_rules);
 	maps[KERN_MAP_SUPERBLOCKS] = bpf_map__fd(kernel->core->maps.bh_superblocks);
 }
 
@@ -170,8 +176,9 @@ static bool ask(struct kernel *kernel, size_t i, const struct question *question
 	c->pos = (__u32)(CORE_PATH_END - n);
 	c->done = 0;
 	memcpy(c->path + c->pos, question->path.bytes, n);
-	return !question->sbid || dentries_add(&kernel->dentries, question->sbid,
-					       question->path.bytes, address + c->pos, &c->dentry);
+	return !question->sbid ||
+	       dentries_add(&kernel->dentries, question->sbid, question->path.bytes,
+			    address + c->pos, question->inode, &c->dentry);
 }
 
 static void hear(const struct core_case *c, struct answer *ret)
@@ -185,6 +192,7 @@ static void hear(const struct core_case *c, struct answer *ret)
 		.silent = c->bits & BH_EVENT_QUIET,
 		.audited = c->bits & BH_EVENT_AUDIT && !(c->bits & BH_EVENT_TRIPWIRE),
 		.masks = c->masks,
+		.hidden = c->reason ? 0 : c->hidden,
 	};
 }
 

@@ -86,18 +86,17 @@ static bool is_spread(const struct count *count)
 {
 	return count->spoken > count->cases / 4 && count->spoken < count->cases / 4 * 3 &&
 	       count->unknown && count->silent && count->tripped && count->audited &&
-	       count->longest && count->paged;
+	       count->linked && count->longest && count->paged;
 }
 
 static int report(const struct request *request, const struct count *count, double seconds)
 {
 	printf("%u policies of seed %llu, %u with tables of several pages; %.1f s\n",
 	       count->policies, (unsigned long long)draw_seed_given(), count->paged, seconds);
-	printf("rules name the file in %u, refused quietly %u, tripped %u, audited %u, on an "
-	       "unknown "
-	       "superblock %u, of 4,000 bytes or more %u\n",
-	       count->spoken, count->silent, count->tripped, count->audited, count->unknown,
-	       count->longest);
+	printf("rules name the file in %u, refused quietly %u, tripped %u, audited %u, with other "
+	       "names %u, on an unknown superblock %u, of 4,000 bytes or more %u\n",
+	       count->spoken, count->silent, count->tripped, count->audited, count->linked,
+	       count->unknown, count->longest);
 	printf("%u differential cases, %u differ\n", count->cases, count->differ);
 	if (count->policies != request->policies) {
 		fputs("differential: not all policies were compared\n", stderr);

@@ -64,6 +64,7 @@ static void draw_rules(struct world *world, size_t n)
 		world->rules[world->nrules++] = (struct rule){
 			.effect = (enum rule_effect)draw(RULE_EFFECTS),
 			.perms = 1 + draw(draw(2) ? 3 : BH_PERM_ALL),
+			.links = !draw(6),
 			.glob = kept,
 		};
 		/* As an exec rule has it. */
@@ -119,4 +120,7 @@ void draw_question(const struct world *world, struct question *question)
 	draw_path(world, &question->path);
 	question->sbid = place_on_mount(world, &question->path);
 	question->asked = 1 + draw(draw(2) ? 3 : BH_PERM_ALL);
+	question->inode = (enum inode_kind)draw(INODE_KINDS);
+	if (!question->sbid || !strcmp(question->path.bytes, "/"))
+		question->inode = INODE_NONE;
 }

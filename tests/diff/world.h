@@ -32,9 +32,13 @@ struct world {
 	char text[WORLD_TEXT]; /* the globs and the mounts' paths */
 };
 
+/* What stands behind a name: core.h has one of each. */
+enum inode_kind { INODE_NONE, INODE_SINGLE, INODE_DIRECTORY, INODE_LINKED, INODE_KINDS };
+
 struct question {
 	__u32 sbid; /* 0: the path is a name as people write it */
 	__u32 asked;
+	enum inode_kind inode; /* nothing behind a name as people write it, nor behind a root */
 	struct text path;
 };
 

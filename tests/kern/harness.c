@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include "compart/compart.h"
+#include "compart/pins.h"
 
 static const struct rule usual_rules[] = {
 	{.effect = RULE_ALLOW, .perms = BH_PERM_READ, .glob = (char *)FIXTURE "/open/**"},
@@ -178,13 +179,14 @@ int cell_policy(struct cell *cell, const struct cell_options *options)
 	if (r < 0)
 		return complain(&error, "mounts", r);
 	r = compile(rules, n, &mounts, o->flags & BH_POLICY_NESTED, &automaton, &error);
-	mounts_done(&mounts);
-	if (r < 0)
-		return complain(&error, "compile", r);
 	automaton.head.caps = o->caps;
 	automaton.head.flags = o->flags;
-	r = kern_policy_install(cell->kern, &automaton, &cell->generation, &error);
+	if (r == 0)
+		r = kern_policy_install(cell->kern, &automaton, &cell->generation, &error);
+	if (r == 0)
+		r = pins_take(cell->kern, rules, n, &mounts, cell->generation, &error);
 	automaton_done(&automaton);
+	mounts_done(&mounts);
 	return r < 0 ? complain(&error, "install", r) : 0;
 }
 

@@ -15,6 +15,7 @@
 #define R BH_PERM_READ
 #define W BH_PERM_WRITE
 #define A BH_PERM_APPEND
+#define D BH_PERM_DELETE
 #define N_OF(array) (sizeof(array) / sizeof(*(array)))
 
 static struct rule rule(enum rule_effect effect, __u32 perms, const char *glob)
@@ -39,7 +40,7 @@ static __u32 allowed(const struct automaton *automaton, __u32 sbid, const char *
 	struct bh_masks masks = {.allow = 0xdead};
 
 	assert_int_equal(automaton_walk(automaton, sbid, path, strlen(path), &masks), 0);
-	return masks.allow;
+	return masks.allow & BH_PERM_ALL;
 }
 
 /* Which globs are well formed, and that the offset names the byte at fault. */
@@ -418,6 +419,51 @@ static void test_self(void **state)
 	automaton_done(&automaton);
 }
 
+/* What rules say of files with several names: by name, by pattern, by its key; and what a deletion would
+ * uncover. */
+static void test_links(void **state)
+{
+	struct rule rules[] = {
+		rule(RULE_ALLOW, R | W, "/ws/**"),	 rule(RULE_ALLOW, R | W, "/ws/name"),
+		rule(RULE_ALLOW, R, "/ws/part"),	 rule(RULE_ALLOW, R, "/pool/**"),
+		rule(RULE_ALLOW, R, "/one/[.]{a,b*}"),	 rule(RULE_ALLOW, D, "/ws/**"),
+		rule(RULE_DENY, R, "/ws/**/.env"),	 rule(RULE_DENY, D, "/ws/kept"),
+		rule(RULE_TRIPWIRE, W, "/etc/[p]asswd"),
+	};
+	const struct mount_view mounts[] = {
+		{1, "/", "/"}, {2, "/", "/ws/deep"}, {3, "/", "/other"}, {4, "/", "/etc"}};
+	static const struct {
+		const char *path;
+		int links, covers;
+	} cases[] = {
+		{"/ws/x", 0, 0},      {"/ws/name", 1, 0},    {"/ws/part", 0, 0}, {"/pool/x", 1, 0},
+		{"/one/.a", 1, 0},    {"/one/.b", 0, 0},     {"/ws/.env", 0, 1}, {"/ws/kept", 0, 0},
+		{"/ws/d/.env", 0, 1}, {"/etc/passwd", 0, 0}, {"/none", 0, 0},
+	};
+	struct automaton automaton;
+	struct bh_masks masks;
+	size_t i;
+
+	(void)state;
+	rules[3].links = true;
+	automaton = compile(rules, N_OF(rules), mounts, N_OF(mounts));
+	for (i = 0; i < N_OF(cases); i++) {
+		automaton_walk(&automaton, 0, cases[i].path, strlen(cases[i].path), &masks);
+		if (!!(masks.allow & BH_PERM_LINKS) != cases[i].links ||
+		    !!(masks.quiet & BH_PERM_LINKS) != cases[i].covers)
+			fail_msg("%s: allow %x, quiet %x", cases[i].path, masks.allow, masks.quiet);
+	}
+	assert_int_equal(automaton.nstarts, 4);
+	assert_int_equal(automaton.starts[0].start.patterns, R);
+	assert_int_equal(automaton.starts[0].start.literals, W | A);
+	assert_int_equal(automaton.starts[1].start.patterns, R);
+	assert_int_equal(automaton.starts[2].start.patterns, 0);
+	assert_int_equal(automaton.starts[3].start.patterns, 0);
+	assert_int_equal(automaton.starts[1].start.literals, 0);
+	assert_int_equal(automaton.starts[3].start.literals, W | A);
+	automaton_done(&automaton);
+}
+
 /* The longest names and paths the kernel has. */
 static void test_long(void **state)
 {
@@ -623,14 +669,15 @@ static void test_bad_rule(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_glob_check),  cmocka_unit_test(test_meaning),
-		cmocka_unit_test(test_verdicts),    cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_mounts),	    cmocka_unit_test(test_one_name_denied),
-		cmocka_unit_test(test_self),	    cmocka_unit_test(test_watch),
-		cmocka_unit_test(test_long),	    cmocka_unit_test(test_minimal),
-		cmocka_unit_test(test_pages),	    cmocka_unit_test(test_bound),
-		cmocka_unit_test(test_bound_even),  cmocka_unit_test(test_bound_sets),
-		cmocka_unit_test(test_bound_nodes), cmocka_unit_test(test_bad_rule),
+		cmocka_unit_test(test_glob_check), cmocka_unit_test(test_meaning),
+		cmocka_unit_test(test_verdicts),   cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_mounts),	   cmocka_unit_test(test_one_name_denied),
+		cmocka_unit_test(test_self),	   cmocka_unit_test(test_watch),
+		cmocka_unit_test(test_links),	   cmocka_unit_test(test_long),
+		cmocka_unit_test(test_minimal),	   cmocka_unit_test(test_pages),
+		cmocka_unit_test(test_bound),	   cmocka_unit_test(test_bound_even),
+		cmocka_unit_test(test_bound_sets), cmocka_unit_test(test_bound_nodes),
+		cmocka_unit_test(test_bad_rule),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

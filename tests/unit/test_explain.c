@@ -23,7 +23,10 @@
 
 static struct rule rule(enum rule_effect effect, __u32 perms, const char *glob, unsigned int line)
 {
-	return (struct rule){effect, perms, (char *)(uintptr_t)glob, {"p.yaml", line, 5}};
+	return (struct rule){.effect = effect,
+			     .perms = perms,
+			     .glob = (char *)(uintptr_t)glob,
+			     .place = {"p.yaml", line, 5}};
 }
 
 static struct policy policy_of(struct rule *rules, size_t n)
@@ -117,6 +120,61 @@ static void test_answer(void **state)
 			fail_msg("%s, %#x: %d %d, reason %d, rules %u and %u", cases[i].path,
 				 cases[i].perms, a.allowed, a.quiet, a.reason,
 				 a.rule ? a.rule->place.line : 0, a.hush ? a.hush->place.line : 0);
+	}
+	automaton_done(&automaton);
+}
+
+/* Files with other names, of which the rules say nothing, or deny one. */
+static void test_linked(void **state)
+{
+	struct rule rules[] = {
+		rule(RULE_ALLOW, R | W | BH_PERM_DELETE, "/n/**", 1),
+		rule(RULE_ALLOW, R | W, "/n/name", 2),
+		rule(RULE_ALLOW, R | W, "/pool/**", 3),
+		rule(RULE_DENY, R, "/n/**/.env", 4),
+		rule(RULE_DENY, W, "/n/key", 5),
+	};
+	static const struct {
+		const char *path;
+		__u32 perms, pinned;
+		bool allowed;
+		unsigned int rule;
+		enum bh_reason reason;
+	} cases[] = {
+		{"/n/x", R, 0, false, 1, BH_REASON_OLD_LINK},
+		{"/n/x", W, 0, true, 1, BH_REASON_NONE},
+		{"/n/x", R | W, 0, false, 1, BH_REASON_OLD_LINK},
+		{"/n/x", W, W, false, 1, BH_REASON_PINNED},
+		{"/n/x", R, R, false, 1, BH_REASON_PINNED},
+		{"/n/name", R, 0, true, 1, BH_REASON_NONE},
+		{"/n/name", R, R, false, 1, BH_REASON_PINNED},
+		{"/pool/x", R, 0, true, 3, BH_REASON_NONE},
+		{"/n/.env", R, 0, false, 4, BH_REASON_NO_RULE},
+		{"/n/.env", BH_PERM_DELETE, 0, false, 1, BH_REASON_OLD_LINK},
+		{"/n/x", BH_PERM_DELETE, 0, true, 1, BH_REASON_NONE},
+	};
+	struct policy policy = policy_of(rules, N_OF(rules));
+	struct automaton automaton;
+
+	(void)state;
+	rules[2].links = true;
+	automaton = compile(&policy, NULL);
+	for (size_t i = 0; i < N_OF(cases); i++) {
+		struct question question = {.names = &cases[i].path,
+					    .nnames = 1,
+					    .place = cases[i].path,
+					    .perms = cases[i].perms,
+					    .linked = true,
+					    .pinned = cases[i].pinned};
+		const struct answer a = ask(&policy, &automaton, &question);
+
+		if (a.allowed != cases[i].allowed || a.reason != cases[i].reason ||
+		    (a.rule ? a.rule->place.line : 0) != cases[i].rule)
+			fail_msg("%s, %#x: %d, reason %d, rule %u", cases[i].path, cases[i].perms,
+				 a.allowed, a.reason, a.rule ? a.rule->place.line : 0);
+		question.linked = false;
+		assert_int_equal(ask(&policy, &automaton, &question).allowed,
+				 cases[i].reason != BH_REASON_NO_RULE);
 	}
 	automaton_done(&automaton);
 }
@@ -515,8 +573,12 @@ static void test_located_answer(void **state)
 	(void)state;
 	assert_int_equal(location_find(&own, in_dir("x"), &at, &error), 0);
 	answer = ask(&policy, &automaton,
-		     &(struct question){(const char *const *)at.names, at.nnames, at.sbid, at.class,
-					at.place, R});
+		     &(struct question){.names = (const char *const *)at.names,
+					.nnames = at.nnames,
+					.sbid = at.sbid,
+					.class = at.class,
+					.place = at.place,
+					.perms = R});
 	assert_true(answer.allowed);
 	assert_string_equal(answer.name, in_dir("x"));
 	automaton_done(&automaton);
@@ -544,8 +606,12 @@ static void test_member(void **state)
 	assert_true(location_is_member(&own, &at, cgroup));
 	assert_false(location_is_member(&own, &at, "/sys/fs/cgroup/no-such"));
 	assert_false(location_is_member(&own, &self, cgroup));
-	q = (struct question){
-		(const char *const *)at.names, at.nnames, at.sbid, at.class, at.place, R};
+	q = (struct question){.names = (const char *const *)at.names,
+			      .nnames = at.nnames,
+			      .sbid = at.sbid,
+			      .class = at.class,
+			      .place = at.place,
+			      .perms = R};
 	assert_int_equal(ask(&policy, &automaton, &q).reason, BH_REASON_PROC_OTHER);
 	assert_int_equal(location_as_self(&at), 0);
 	assert_string_equal(at.place, "/self/status");
@@ -585,13 +651,14 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_answer),	     cmocka_unit_test(test_proc_none),
-		cmocka_unit_test(test_disagreement), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_place),	     cmocka_unit_test(test_agreement),
-		cmocka_unit_test(test_check_path),   cmocka_unit_test(test_perm_list),
-		cmocka_unit_test(test_note_proc),    cmocka_unit_test(test_links),
-		cmocka_unit_test(test_locate),	     cmocka_unit_test(test_located_answer),
-		cmocka_unit_test(test_no_cgroup),    cmocka_unit_test(test_member),
+		cmocka_unit_test(test_linked),	       cmocka_unit_test(test_answer),
+		cmocka_unit_test(test_proc_none),      cmocka_unit_test(test_disagreement),
+		cmocka_unit_test(test_names),	       cmocka_unit_test(test_place),
+		cmocka_unit_test(test_agreement),      cmocka_unit_test(test_check_path),
+		cmocka_unit_test(test_perm_list),      cmocka_unit_test(test_note_proc),
+		cmocka_unit_test(test_links),	       cmocka_unit_test(test_locate),
+		cmocka_unit_test(test_located_answer), cmocka_unit_test(test_no_cgroup),
+		cmocka_unit_test(test_member),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

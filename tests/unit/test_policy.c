@@ -164,6 +164,11 @@ static void test_bad(void **state)
 		{"glob-slash", "an empty component"},
 		{"home", "6:26: \"~/x\" at byte 1: ~ is not expanded"},
 		{"home-alone", "6:26: \"~\" at byte 1: ~ is not expanded"},
+		{"hardlinks-deny", "6:5: hardlinks is for what is allowed"},
+		{"hardlinks-exec",
+		 "6:30: hardlinks: \"yes\" is no value of it: write allow or refuse"},
+		{"hardlinks-word",
+		 "5:12: hardlinks: \"true\" is no value of it: write allow or refuse"},
 		{"include-absolute", "5:11: include /etc/x: write base/name"},
 		{"include-main", "no-name.yaml:2:1: mode belongs in the main file"},
 		{"include-missing", "5:11: include base/none: no such file in "},
@@ -347,6 +352,37 @@ static void test_all_keys(void **state)
 		assert_int_equal(policy->rules[i].place.line, rules[i].line);
 		assert_int_equal(policy->rules[i].place.column, rules[i].column);
 	}
+	policy_free(policy);
+}
+
+/* Of an entry, and of all that the policy allows; a name that is allowed twice for it says something. */
+static void test_hardlinks(void **state)
+{
+	const char *entry =
+		write_text("links.yaml",
+			   HEAD "files:\n"
+				"  - {allow: [read], on: [/nonexistent/a]}\n"
+				"  - {allow: [read], on: [/nonexistent/a], hardlinks: allow}\n"
+				"  - {allow: [read], on: [/nonexistent/b], hardlinks: refuse}\n"
+				"exec:\n"
+				"  - {on: [/nonexistent/c], hardlinks: allow}\n");
+	static const bool links[] = {false, true, false, true};
+	struct policy *policy = load(entry, NULL);
+	size_t i;
+
+	(void)state;
+	assert_int_equal(policy->nrules, N_OF(links));
+	for (i = 0; i < N_OF(links); i++)
+		assert_int_equal(policy->rules[i].links, links[i]);
+	policy_free(policy);
+	policy = load(write_text("all-links.yaml",
+				 HEAD "hardlinks: allow\n"
+				      "files:\n"
+				      "  - {allow: [read], on: [/nonexistent/a]}\n"
+				      "  - {deny: [read], on: [/nonexistent/b]}\n"),
+		      NULL);
+	assert_true(policy->rules[0].links);
+	assert_false(policy->rules[1].links);
 	policy_free(policy);
 }
 
@@ -1039,18 +1075,31 @@ static void test_perm_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad),	      cmocka_unit_test(test_bad_all),
-		cmocka_unit_test(test_all_keys),      cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_include_alone), cmocka_unit_test(test_demo),
-		cmocka_unit_test(test_includes),      cmocka_unit_test(test_include_bounds),
-		cmocka_unit_test(test_vars),	      cmocka_unit_test(test_no_false_alarm),
-		cmocka_unit_test(test_covers),	      cmocka_unit_test(test_explain),
-		cmocka_unit_test(test_resolve),	      cmocka_unit_test(test_resolved_rules),
-		cmocka_unit_test(test_hidden_links),  cmocka_unit_test(test_resolve_path),
-		cmocka_unit_test(test_var_values),    cmocka_unit_test(test_braces),
-		cmocka_unit_test(test_bounds),	      cmocka_unit_test(test_ownership),
-		cmocka_unit_test(test_directories),   cmocka_unit_test(test_mutations),
-		cmocka_unit_test(test_perm_words),    cmocka_unit_test(test_written),
+		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_bad_all),
+		cmocka_unit_test(test_all_keys),
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_hardlinks),
+		cmocka_unit_test(test_include_alone),
+		cmocka_unit_test(test_demo),
+		cmocka_unit_test(test_includes),
+		cmocka_unit_test(test_include_bounds),
+		cmocka_unit_test(test_vars),
+		cmocka_unit_test(test_no_false_alarm),
+		cmocka_unit_test(test_covers),
+		cmocka_unit_test(test_explain),
+		cmocka_unit_test(test_resolve),
+		cmocka_unit_test(test_resolved_rules),
+		cmocka_unit_test(test_hidden_links),
+		cmocka_unit_test(test_resolve_path),
+		cmocka_unit_test(test_var_values),
+		cmocka_unit_test(test_braces),
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_ownership),
+		cmocka_unit_test(test_directories),
+		cmocka_unit_test(test_mutations),
+		cmocka_unit_test(test_perm_words),
+		cmocka_unit_test(test_written),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

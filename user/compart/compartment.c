@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "pins.h"
 
 /* Somebody else's enrolment: freeze, inventory and canary, each with its own deadline. */
 #define LOCK_MS 10000
@@ -49,13 +50,22 @@ int policy_compile(const struct policy *policy, const struct mounts *mounts, str
 		   __u32 *ret_generation, struct error *error)
 {
 	_cleanup_(automaton_done) struct automaton automaton = {};
+	__u32 generation = 0;
 	int r = compile_view(policy, mounts, &automaton, error);
 
 	if (r)
 		return r;
 	automaton.head.flags = proc_flags[policy->proc] | (policy->nested ? BH_POLICY_NESTED : 0);
 	automaton.head.caps = policy->caps;
-	return kern_policy_install(kern, &automaton, ret_generation, error);
+	r = kern_policy_install(kern, &automaton, &generation, error);
+	if (r)
+		return r;
+	r = pins_take(kern, policy->rules, policy->nrules, mounts, generation, error);
+	if (r)
+		kern_policy_remove(kern, generation);
+	else
+		*ret_generation = generation;
+	return r;
 }
 
 int entry_write(struct kern *kern, __u32 id, const struct bh_compartment *entry,

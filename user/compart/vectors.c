@@ -16,8 +16,9 @@ const struct vector open_vectors[] = {
 	 "mount namespace of its own, before the attach",
 	 "a deny holds by every name; mounts of a user namespace name nothing; it cannot mount "
 	 "inside"},
-	{"old-hard-links", "reach a file by an older hard link in an allowed place",
-	 "new links need the target's rights"},
+	{"old-hard-links",
+	 "reach a file that no rule denies by an older hard link in an allowed place",
+	 "what a rule denies stays refused by such links; new ones need the target's rights"},
 	{"name-lookups", "learn that a name exists, its size and owner, and where a link points",
 	 "contents stay closed: stat, readlink and O_PATH open nothing"},
 	{"inotify", "watch names for changes where file modes let it", "contents stay closed"},

@@ -44,6 +44,20 @@ void upkeep_moved(struct daemon *d)
 	arm(d->settle_timer, SETTLE_US);
 }
 
+/* A directory on the way to a file that is denied by its whole name is another one: until it is pinned
+ * anew, older hard links of any file are refused. */
+static void pin_anew(struct daemon *d)
+{
+	struct bh_compartment now;
+
+	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++) {
+		if (!d->entries[id].record || kern_compartment_get(d->kern, id, &now))
+			continue;
+		if (kern_policy_loose(d->kern, now.generation) == BH_LOOSE)
+			upkeep_renew(d, &d->entries[id]);
+	}
+}
+
 static int on_settle(sd_event_source *source _unused_, uint64_t usec _unused_, void *data)
 {
 	static unsigned int failed; /* in a row */
@@ -58,6 +72,7 @@ static int on_settle(sd_event_source *source _unused_, uint64_t usec _unused_, v
 			"threads of a moved task are not labelled, the cgroup is asked meanwhile "
 			"at a higher price: %s",
 			error.text);
+	pin_anew(d);
 	arm(d->settle_timer, ASK_US);
 	return 0;
 }
@@ -129,15 +144,16 @@ static void renew(struct daemon *d, struct entry *entry)
 	entry->renew_wait_us = next_wait(entry);
 	entry->renew_us = now_us();
 	if (is_edited(c))
-		log_warning("compartment %s: its view of mounts is out of date, files there are "
-			    "refused; its policy was edited, so renew both by: bulkhead reload %u",
-			    c->name, c->id);
+		log_warning(
+			"compartment %s: its view of files is out of date, what is new in it is "
+			"refused; its policy was edited, so renew both by: bulkhead reload %u",
+			c->name, c->id);
 	else if (registry_reload(d, c, &error) < 0)
-		log_warning("compartment %s: its view of mounts is not renewed, files there stay "
-			    "refused: %s",
+		log_warning("compartment %s: its view of files is not renewed, what is new in it "
+			    "stays refused: %s",
 			    c->name, error.text);
 	else
-		log_info("compartment %s: view of mounts renewed", c->name);
+		log_info("compartment %s: view of files renewed", c->name);
 }
 
 static int on_renew(sd_event_source *source _unused_, uint64_t usec _unused_, void *data)

@@ -110,8 +110,10 @@ int kern_compartment_new(struct kern *kern, __u32 *ret_id)
 
 int kern_compartment_free(struct kern *kern, __u32 id)
 {
-	struct bh_compartment zero = {};
+	struct bh_compartment zero = {}, old;
 
+	if (kern_compartment_get(kern, id, &old) == 0)
+		kern_made_forget(kern, old.serial);
 	return bpf_map_update_elem(kern->maps[KERN_MAP_COMPARTMENTS], &id, &zero, BPF_ANY) < 0
 		       ? -errno
 		       : 0;

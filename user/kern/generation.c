@@ -176,6 +176,7 @@ int kern_policy_remove(struct kern *kern, __u32 generation)
 	if (head.generation == generation)
 		waited = wait_for_deciders(kern, index);
 	remove_starts(kern, generation);
+	kern_pins_forget(kern, generation);
 	if (head.generation && head.generation != generation)
 		return 0;
 	head.generation = 0;

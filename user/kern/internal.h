@@ -15,6 +15,11 @@ struct btf;
 	X(TABLES, "bh_tables")             \
 	X(SUPERBLOCKS, "bh_superblocks")   \
 	X(STARTS, "bh_starts")             \
+	X(MADE, "bh_made")                 \
+	X(PINS, "bh_pins")                 \
+	X(PIN_DIRS, "bh_pin_directories")  \
+	X(PIN_NAMES, "bh_pin_names")       \
+	X(PIN_RULES, "bh_pin_rules")       \
 	X(TALLIES, "bh_tallies")           \
 	X(RING, "bh_ring")                 \
 	X(EGRESS, "bh_egress")             \
@@ -74,6 +79,13 @@ int kern_table_open(struct kern *kern, __u32 index);
 /* A descriptor of the table with a's words: of one that stands already, else of a new one, frozen.
  * -EDQUOT when the host's tables would exceed BH_MAX_HOST_PAGES, or -errno. */
 int kern_table_get(struct kern *kern, const struct automaton *a, const struct bh_policy *head);
+/* --- pins.c --- */
+/* Forgets what a generation denies, and files and names that no other generation speaks of. */
+void kern_pins_forget(struct kern *kern, __u32 generation);
+/* Forgets which links were made inside a compartment. */
+void kern_made_forget(struct kern *kern, __u64 serial);
+
+/* --- iterate.c --- */
 /* Superblocks that no mount table lists but every task meets: pipes. */
 int kern_superblocks_fixed(struct kern *kern, struct error *error);
 

@@ -149,6 +149,35 @@ static int learn_answers(struct kern *kern, const struct bh_file *answers, size_
 	return 0;
 }
 
+static const struct bh_file *answer_of(const struct bh_file *answers, size_t n, int fd)
+{
+	for (size_t i = 0; i < n; i++)
+		if (answers[i].fd == (__u32)fd)
+			return &answers[i];
+	return NULL;
+}
+
+int kern_inodes(struct kern *kern, const int *fds, size_t n, struct bh_inode *ret,
+		struct error *error)
+{
+	_cleanup_free_ void *answers = NULL;
+	struct bh_superblock sb = {};
+	size_t size = 0;
+	int r = kern_iterate(kern->progs[KERN_PROG_ITER_FILE], getpid(), &answers, &size);
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		const struct bh_file *a = answer_of(answers, size / sizeof(struct bh_file), fds[i]);
+
+		r = a ? learn(kern, a, &sb) : -EBADF;
+		if (r == 0)
+			ret[i] = (struct bh_inode){
+				.sbid = sb.sbid, .generation = a->generation, .ino = a->ino};
+	}
+	return r < 0 ? error_set(error, -r, "cannot learn the inodes behind descriptors: %s",
+				 strerror(-r))
+		     : 0;
+}
+
 int kern_superblocks(struct kern *kern, const int *fds, size_t n, struct bh_superblock *ret,
 		     struct error *error)
 {

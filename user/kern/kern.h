@@ -98,6 +98,21 @@ int kern_policy_install(struct kern *kern, const struct automaton *automaton, __
  * no compartment may name it any more. Removed also when it could not wait: that error is the answer. */
 int kern_policy_remove(struct kern *kern, __u32 generation);
 
+/* --- files with several names --- */
+/* The files behind n descriptors of this process (O_PATH ones too). */
+int kern_inodes(struct kern *kern, const int *fds, size_t n, struct bh_inode *ret,
+		struct error *error);
+/* What stands at this name in the directory is denied `perms` by the generation, whatever else it is
+ * called; 0: it is a directory on the way to such a name. *ret_pin: the number of the name. -E2BIG when
+ * there is no room. */
+int kern_pin_name(struct kern *kern, __u32 generation, const struct bh_inode *directory,
+		  const char *name, __u32 perms, __u32 *ret_pin);
+/* This file stands there. */
+int kern_pin(struct kern *kern, const struct bh_inode *inode, __u32 pin);
+int kern_policy_loosen(struct kern *kern, __u32 generation, enum bh_loose loose);
+/* enum bh_loose, or -ENOENT. */
+int kern_policy_loose(struct kern *kern, __u32 generation);
+
 /* --- cgroups --- */
 /* cgroup id of a cgroup v2 directory (its inode number as the kernel programs see it). */
 int kern_cgroup_id(const char *path, __u64 *ret_id);

@@ -57,7 +57,9 @@ static int gather(const struct proposal *p, struct together *all)
 		const struct row *row = &p->rows.items[i];
 
 		if (!row->merged)
-			r = add_rule(all, (struct rule){RULE_ALLOW, row->perms, row->glob, {0}});
+			r = add_rule(all, (struct rule){.effect = RULE_ALLOW,
+							.perms = row->perms,
+							.glob = row->glob});
 	}
 	return r;
 }
@@ -67,7 +69,7 @@ static uint32_t allowed(const struct automaton *automaton, const char *path)
 	struct bh_masks masks = {0};
 
 	automaton_walk(automaton, 0, path, strlen(path), &masks);
-	return masks.allow;
+	return masks.allow & BH_PERM_ALL;
 }
 
 /* The row that names this use, or a new one. */

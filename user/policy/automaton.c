@@ -6,6 +6,7 @@
 #include <string.h>
 #include "dfa.h"
 #include "grow.h"
+#include "links.h"
 
 #define BH_TABLE const struct automaton
 
@@ -246,6 +247,10 @@ static int compile(const struct compilation *c, struct automaton *ret, struct er
 	if (r < 0)
 		return r;
 	fill_self(&automaton, c->mounts, c->nmounts);
+	r = links_fill(c->rules, c->nrules, c->mounts, c->nmounts, automaton.starts,
+		       automaton.nstarts);
+	if (r < 0)
+		return r;
 	*ret = automaton;
 	memset(&automaton, 0, sizeof(automaton));
 	return 0;

@@ -11,6 +11,7 @@
 #ifndef POLICY_AUTOMATON_H
 #define POLICY_AUTOMATON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <bulkhead/abi.h>
 #include "base/log.h"
@@ -28,6 +29,7 @@ struct place {
 struct rule {
 	enum rule_effect effect;
 	__u32 perms; /* BH_PERM_*, BH_RULE_WRITTEN_INSIDE */
+	bool links;  /* of an allow: older hard links too */
 	/* As written, variables put in and links at its head followed: absolute, or "@name" for an
 	 * abstract unix socket. Braces stay: it is one rule. */
 	char *glob;
@@ -74,6 +76,8 @@ struct automaton {
  * Fills *ret on success (free with automaton_done); leaves it alone on failure.
  * start.self is filled for every superblock that has a mount whose root is "/" and whose point is
  * "/proc": the state after "/proc/self".
+ * start.patterns and start.literals of every superblock: what denies and tripwires whose heads could
+ * lead into one of its mounts take.
  * -E2BIG when the table would exceed BH_MAX_TABLE_WORDS (error names the rules), -EINVAL on a glob
  * that glob_check would refuse, -ENOMEM.
  */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include "base/cleanup.h"
+#include "links.h"
 
 /* --- what the text says --- */
 
@@ -196,11 +197,12 @@ static int compare(const struct hearing *hearing, const struct bh_masks *masks,
 
 /* What the automaton says of the rights that are asked for. */
 static int walk(const struct automaton *automaton, const struct question *question,
-		struct bh_masks *ret)
+		struct bh_masks *ret, struct bh_masks *ret_raw)
 {
 	const char *place = question->sbid ? question->place : question->names[0];
 	int r = automaton_walk(automaton, question->sbid, place, strlen(place), ret);
 
+	*ret_raw = *ret;
 	ret->allow &= question->perms;
 	ret->quiet &= question->perms;
 	ret->audit &= question->perms;
@@ -215,15 +217,60 @@ static void say_no(const struct bh_masks *masks, __u32 missing, struct answer *a
 	answer->reason = masks->tripwire ? BH_REASON_TRIPWIRE : BH_REASON_NO_RULE;
 }
 
+/* --- files with several names --- */
+
+static int add_pattern(const struct denial *denial, void *context)
+{
+	__u32 *patterns = context;
+
+	*patterns |= denial->is_name ? 0 : denial->perms;
+	return 0;
+}
+
+/* Without a view every pattern is taken to concern the file. */
+static int patterns_of(const struct policy *policy, const struct automaton *automaton, __u32 sbid,
+		       __u32 *ret)
+{
+	*ret = 0;
+	if (!sbid)
+		return policy_denials(policy->rules, policy->nrules, add_pattern, ret);
+	for (size_t i = 0; i < automaton->nstarts; i++)
+		if (automaton->starts[i].sbid == sbid)
+			*ret = automaton->starts[i].start.patterns;
+	return 0;
+}
+
+/* As bh_place_links does: what the rules allow by this name and other names may deny. */
+static int hide(const struct policy *policy, const struct automaton *automaton,
+		const struct question *question, const struct bh_masks *masks,
+		struct answer *answer, __u32 *allow)
+{
+	__u32 patterns = 0, asked = *allow & question->perms;
+	int r = 0;
+
+	if (!question->linked)
+		return 0;
+	if (!(masks->allow & BH_PERM_LINKS))
+		r = patterns_of(policy, automaton, question->sbid, &patterns);
+	if (masks->quiet & BH_PERM_LINKS)
+		patterns |= BH_PERM_DELETE;
+	*allow &= ~(patterns | question->pinned);
+	if (!answer->reason && asked & question->pinned)
+		answer->reason = BH_REASON_PINNED;
+	else if (!answer->reason && asked & patterns)
+		answer->reason = BH_REASON_OLD_LINK;
+	return r;
+}
+
 int policy_answer(const struct policy *policy, const struct automaton *automaton,
 		  const struct question *question, struct answer *ret, struct error *error)
 {
 	const struct hearing hearing =
 		hear_all(policy, question->names, question->nnames, question->perms);
-	struct bh_masks masks = {0};
+	struct bh_masks masks = {0}, raw = {0};
 	struct answer answer = {0};
 	__u32 allow;
-	int r = walk(automaton, question, &masks);
+	int r = walk(automaton, question, &masks, &raw);
 
 	if (r < 0) {
 		*ret = (struct answer){.reason = BH_REASON_UNSURE_SB};
@@ -236,6 +283,10 @@ int policy_answer(const struct policy *policy, const struct automaton *automaton
 	answer.hush = hearing.first[RULE_QUIET];
 	apply_class(policy, question, masks.allow, &answer);
 	allow = masks.allow & ~answer.taken;
+	if (automaton_allows(allow, question->perms))
+		r = hide(policy, automaton, question, &raw, &answer, &allow);
+	if (r < 0)
+		return error_set(error, ENOMEM, "out of memory");
 	answer.allowed = !answer.reason && automaton_allows(allow, question->perms);
 	if (!answer.allowed && !answer.reason)
 		say_no(&masks, question->perms & ~allow, &answer);

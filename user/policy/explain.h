@@ -18,14 +18,17 @@ struct question {
 	__u32 sbid;
 	enum bh_sb_class class;
 	const char *place;
-	__u32 perms; /* BH_PERM_*, all of which are asked for */
+	__u32 perms;  /* BH_PERM_*, all of which are asked for */
+	bool linked;  /* a file with several names, which were not given inside */
+	__u32 pinned; /* rights that denies of its other names take, where those are known */
 };
 
 struct answer {
 	bool allowed;
 	bool quiet; /* refused, counted, and not reported */
-	/* Of a refusal: NO_RULE (the rules', or that there is none), TRIPWIRE, or what no rule can
-	 * change: CLOSED, PROC_OTHER, UNSURE_SB. NONE when allowed. */
+	/* Of a refusal: NO_RULE (the rules', or that there is none), TRIPWIRE, OLD_LINK or PINNED (rules
+	 * allow it, and it may be, or is, what others deny), or what no rule can change: CLOSED,
+	 * PROC_OTHER, UNSURE_SB. NONE when allowed. */
 	enum bh_reason reason;
 	__u32 taken; /* rights that rules give and this kind of filesystem takes away */
 	bool written; /* it may have been written inside: `rule` would let it run with written-inside: true */

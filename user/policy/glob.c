@@ -273,6 +273,45 @@ size_t glob_head(const char *glob)
 	return (size_t)(at - glob);
 }
 
+static size_t count_bytes(const struct byte_set *set)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < BYTE_SET_WORDS; i++)
+		n += (size_t)__builtin_popcountll(set->words[i]);
+	return n;
+}
+
+static __u8 first_byte(const struct byte_set *set)
+{
+	unsigned int byte = 0;
+
+	while (byte < 255 && !byte_set_has(set, byte))
+		byte++;
+	return (__u8)byte;
+}
+
+bool glob_is_name(const char *branch)
+{
+	struct glob_element element;
+
+	while (*branch) {
+		if (glob_read(&branch, &element) || element.kind == GLOB_STAR ||
+		    (element.kind == GLOB_SET && count_bytes(&element.set) != 1))
+			return false;
+	}
+	return true;
+}
+
+void glob_name(const char *branch, char *ret)
+{
+	struct glob_element element;
+
+	while (*branch && !glob_read(&branch, &element))
+		*ret++ = (char)(element.kind == GLOB_SET ? first_byte(&element.set) : element.byte);
+	*ret = '\0';
+}
+
 void glob_unescape(const char *glob, size_t length, char *ret)
 {
 	const char *end = glob + length;

@@ -50,6 +50,11 @@ int glob_expand(const char *glob, glob_branch_fn take, void *context);
 /* How many there are. */
 size_t glob_branches(const char *glob);
 
+/* Does this branch match one text alone? A set of one byte is that byte. */
+bool glob_is_name(const char *branch);
+/* That text, and a NUL behind it; ret has room for the branch's length + 1. */
+void glob_name(const char *branch, char *ret);
+
 /* Offset of the first wildcard or brace; the length if there is none and the glob is one name. */
 size_t glob_head(const char *glob);
 /* Writes the bytes that `length` bytes of a glob without wildcards stand for, and a NUL behind

@@ -60,6 +60,9 @@ int settings_take(struct loader *loader, const struct unit *unit);
 int settings_choose(struct loader *loader, const struct place *place, const char *what,
 		    const char *word, const struct choice *table, int *ret);
 
+/* The values of hardlinks: as a truth value, older ones allowed. */
+extern const struct choice settings_hardlinks[];
+
 /* rules.c: files, exec and unix. */
 int rules_take(struct loader *loader, const struct unit *unit);
 /* Variables, form and links of one glob: *ret_glob and, if wanted, *ret_written (malloc'ed). */

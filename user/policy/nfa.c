@@ -165,6 +165,8 @@ static int add_branch(const struct glob_branch *branch, void *context)
 		return -E2BIG;
 	end = &addition->nfa->nodes[node];
 	end->says[rule->effect] |= perms;
+	if (rule->effect == RULE_ALLOW && (rule->links || glob_is_name(branch->text)))
+		end->links |= perms;
 	return 0;
 }
 
@@ -366,27 +368,35 @@ int nfa_add_mount(struct nfa *nfa, const struct mount_view *mount, __u32 *root, 
 	return 0;
 }
 
-static void hear(const struct nfa *nfa, const struct nodes *nodes, __u32 says[RULE_EFFECTS])
+static void hear(const struct nfa *nfa, const struct nodes *nodes, __u32 says[RULE_EFFECTS],
+		 __u32 *links)
 {
 	size_t i, effect;
 
-	for (i = 0; i < nodes->n; i++)
+	for (i = 0; i < nodes->n; i++) {
+		*links |= nfa->nodes[nodes->items[i]].links;
 		for (effect = 0; effect < RULE_EFFECTS; effect++)
 			says[effect] |= nfa->nodes[nodes->items[i]].says[effect];
+	}
 }
 
 __u64 nfa_verdict(const struct nfa *nfa, const struct nodes *nodes)
 {
-	__u32 says[RULE_EFFECTS] = {0}, bind, allow;
+	__u32 says[RULE_EFFECTS] = {0}, links = 0, bind, allow, quiet;
 	size_t i;
 
-	hear(nfa, nodes, says);
+	hear(nfa, nodes, says, &links);
 	for (i = 0; i < nodes->n; i++) {
 		for (bind = nfa->nodes[nodes->items[i]].bind; bind; bind = nfa->binds[bind].next)
-			hear(nfa, &nfa->binds[bind].at_point, says);
+			hear(nfa, &nfa->binds[bind].at_point, says, &links);
 	}
 	allow = rights_in_force(says[RULE_ALLOW] & ~says[RULE_DENY] & ~says[RULE_TRIPWIRE]);
 	/* A right that is allowed has no refusal to keep quiet about, and a tripwire is not quiet. */
-	return allow | (says[RULE_QUIET] & ~allow & ~says[RULE_TRIPWIRE]) << 16 |
-	       (__u64)(says[RULE_AUDIT] & allow) << 32 | (__u64)says[RULE_TRIPWIRE] << 48;
+	quiet = says[RULE_QUIET] & ~allow & ~says[RULE_TRIPWIRE];
+	if (allow & BH_PERM_DELETE && (says[RULE_DENY] | says[RULE_TRIPWIRE]) & BH_PERM_CONTENTS)
+		quiet |= BH_PERM_LINKS;
+	if (allow & BH_PERM_CONTENTS && !(allow & BH_PERM_CONTENTS & ~links))
+		allow |= BH_PERM_LINKS;
+	return allow | quiet << 16 | (__u64)(says[RULE_AUDIT] & allow) << 32 |
+	       (__u64)says[RULE_TRIPWIRE] << 48;
 }

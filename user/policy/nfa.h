@@ -48,6 +48,7 @@ struct nfa_node {
 	__u32 rule;  /* the only one it stands for, from 1; 0: several or none */
 	__u16 symbol;
 	__u16 says[RULE_EFFECTS]; /* rights, by effect */
+	__u16 links;		  /* those allowed that hold for older hard links */
 };
 
 struct nfa {

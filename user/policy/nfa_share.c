@@ -43,7 +43,7 @@ static int settle_children(struct sharing *sharing, __u32 node, struct nodes *ch
 
 static __u64 hash_node(const struct nfa *nfa, const struct nfa_node *node)
 {
-	__u64 hash = node->symbol;
+	__u64 hash = hash_mix(node->symbol, node->links);
 	__u32 edge;
 	size_t i;
 
@@ -58,7 +58,8 @@ static bool is_same(const struct nfa *nfa, const struct nfa_node *a, const struc
 {
 	__u32 x = a->edge, y = b->edge;
 
-	if (a->symbol != b->symbol || memcmp(a->says, b->says, sizeof(a->says)) != 0)
+	if (a->symbol != b->symbol || a->links != b->links ||
+	    memcmp(a->says, b->says, sizeof(a->says)) != 0)
 		return false;
 	for (; x && y && nfa->edges[x].child == nfa->edges[y].child; x = nfa->edges[x].next)
 		y = nfa->edges[y].next;

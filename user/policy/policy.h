@@ -22,6 +22,7 @@ struct policy {
 	enum existing_action existing;
 	unsigned int keep; /* KEEP_* */
 	enum proc_view proc;
+	bool hardlinks;	    /* every allow is one for older hard links, too */
 	bool nested;	    /* members may make sandboxes of their own */
 	__u64 caps;	    /* capability bits that stay: a constant set in this version */
 	struct rule *rules; /* files, exec and unix of all files, in order of reading */

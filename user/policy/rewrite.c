@@ -110,6 +110,7 @@ static void write_settings(const struct text *text, const struct rewrite *rewrit
 	else
 		setting("proc", text->proc, to);
 	setting("nested-sandbox", text->nested, to);
+	setting("hardlinks", text->hardlinks, to);
 }
 
 static void write_file_rule(const struct text_rule *rule, FILE *to)
@@ -134,6 +135,8 @@ static void write_file_rule(const struct text_rule *rule, FILE *to)
 	}
 	fputs(", on: ", to);
 	words(rule->on, rule->on_count, to);
+	if (rule->hardlinks)
+		fprintf(to, ", hardlinks: %s", rule->hardlinks);
 	fputs("}\n", to);
 }
 
@@ -159,6 +162,8 @@ static void write_exec(const struct text *text, const char *more, FILE *to)
 			fprintf(to, ", jit: %s", text->exec[i].jit);
 		if (text->exec[i].written_inside)
 			fprintf(to, ", written-inside: %s", text->exec[i].written_inside);
+		if (text->exec[i].hardlinks)
+			fprintf(to, ", hardlinks: %s", text->exec[i].hardlinks);
 		fputs("}\n", to);
 	}
 	fputs(more ? more : "", to);

@@ -20,6 +20,7 @@ static const struct choice truth[] = {
 struct clause {
 	enum rule_effect effect;
 	__u32 perms;
+	bool links; /* older hard links too */
 	char **globs;
 	unsigned int count;
 	const char *path; /* of the list: "files[3].on" */
@@ -109,6 +110,7 @@ static int push_rule(struct loader *loader, const struct clause *clause, const s
 	policy->rules[policy->nrules++] = (struct rule){
 		.effect = clause->effect,
 		.perms = clause->perms,
+		.links = clause->effect == RULE_ALLOW && (clause->links || policy->hardlinks),
 		.glob = glob,
 		.place = *place,
 	};
@@ -184,6 +186,22 @@ static int refuse_rule(struct loader *loader, const struct unit *unit, const cha
 			"%s", reason);
 }
 
+/* hardlinks: of the entry at `list`[i]. */
+static int read_links(struct loader *loader, const struct unit *unit, const char *list,
+		      unsigned int i, const char *word, bool *ret)
+{
+	const struct outline_entry *entry =
+		outline_find(&unit->outline, "%s[%u].hardlinks", list, i);
+	int links = 0;
+	int r = 0;
+
+	if (word)
+		r = settings_choose(loader, &entry->place, "hardlinks", word, settings_hardlinks,
+				    &links);
+	*ret = links;
+	return r;
+}
+
 static int take_file_rule(struct loader *loader, const struct unit *unit, unsigned int i)
 {
 	const struct text_rule *rule = &unit->text->files[i];
@@ -213,6 +231,9 @@ static int take_file_rule(struct loader *loader, const struct unit *unit, unsign
 		return refuse_rule(loader, unit, "files", i,
 				   "write one of allow, deny, quiet, audit and tripwire: one rule, "
 				   "one effect");
+	if (rule->hardlinks && !rule->allow)
+		return refuse_rule(loader, unit, "files", i,
+				   "hardlinks is for what is allowed: write it beside an allow");
 	if (!rule->on)
 		return refuse_rule(loader, unit, "files", i,
 				   "no files: write on: [...], the globs it is about");
@@ -220,6 +241,8 @@ static int take_file_rule(struct loader *loader, const struct unit *unit, unsign
 	snprintf(rights_path, sizeof(rights_path), "files[%u].%s", i, effects[clause.effect].key);
 	r = read_perms(loader, unit, rights_path, effects[clause.effect].words,
 		       effects[clause.effect].count, &clause.perms);
+	if (r == 0)
+		r = read_links(loader, unit, "files", i, rule->hardlinks, &clause.links);
 	return r < 0 ? r : add_clause(loader, unit, &clause);
 }
 
@@ -246,7 +269,13 @@ static int take_exec_rule(struct loader *loader, const struct unit *unit, unsign
 {
 	const struct text_exec *exec = &unit->text->exec[i];
 	char path[64];
-	struct clause clause = {RULE_ALLOW, EXEC_PERMS, exec->on, exec->on_count, path};
+	struct clause clause = {
+		.effect = RULE_ALLOW,
+		.perms = EXEC_PERMS,
+		.globs = exec->on,
+		.count = exec->on_count,
+		.path = path,
+	};
 	int r;
 
 	if (!exec->on)
@@ -258,6 +287,8 @@ static int take_exec_rule(struct loader *loader, const struct unit *unit, unsign
 			     &(struct flag){"written-inside", exec->written_inside,
 					    BH_RULE_WRITTEN_INSIDE},
 			     &clause.perms);
+	if (r == 0)
+		r = read_links(loader, unit, "exec", i, exec->hardlinks, &clause.links);
 	if (r < 0)
 		return r;
 	snprintf(path, sizeof(path), "exec[%u].on", i);
@@ -272,13 +303,19 @@ static int take_unix(struct loader *loader, const struct unit *unit)
 	if (!sockets)
 		return 0;
 	r = add_clause(loader, unit,
-		       &(struct clause){RULE_ALLOW, BH_PERM_CONNECT, sockets->connect,
-					sockets->connect_count, "unix.connect"});
+		       &(struct clause){.effect = RULE_ALLOW,
+					.perms = BH_PERM_CONNECT,
+					.globs = sockets->connect,
+					.count = sockets->connect_count,
+					.path = "unix.connect"});
 	if (r < 0)
 		return r;
 	return add_clause(loader, unit,
-			  &(struct clause){RULE_QUIET, BH_PERM_CONNECT, sockets->quiet,
-					   sockets->quiet_count, "unix.quiet"});
+			  &(struct clause){.effect = RULE_QUIET,
+					   .perms = BH_PERM_CONNECT,
+					   .globs = sockets->quiet,
+					   .count = sockets->quiet_count,
+					   .path = "unix.quiet"});
 }
 
 int rules_take(struct loader *loader, const struct unit *unit)

@@ -41,6 +41,11 @@ static const struct choice nested[] = {
 	{"false", false, NULL},
 	{NULL, 0, NULL},
 };
+const struct choice settings_hardlinks[] = {
+	{"allow", true, NULL},
+	{"refuse", false, NULL},
+	{NULL, 0, NULL},
+};
 static const struct choice networks[] = {
 	{"none", 0, NULL},
 	{"host", 0, "host is not in this version: write none"},
@@ -58,6 +63,7 @@ static const struct main_key {
 	{"existing", NULL},
 	{"proc", NULL},
 	{"nested-sandbox", NULL},
+	{"hardlinks", NULL},
 	{"vars", NULL},
 	{"tests", NULL},
 };
@@ -210,9 +216,10 @@ int settings_take(struct loader *loader, const struct unit *unit)
 		 existing_actions},
 		{"proc", text->proc, proc_views},
 		{"nested-sandbox", text->nested, nested},
+		{"hardlinks", text->hardlinks, settings_hardlinks},
 		{"network", text->network, networks},
 	};
-	int values[] = {BH_MODE_ENFORCE, EXISTING_REFUSE, PROC_NONE, false, 0};
+	int values[] = {BH_MODE_ENFORCE, EXISTING_REFUSE, PROC_NONE, false, false, 0};
 	size_t i;
 
 	if (check_required(loader, unit) < 0 || take_name(loader, unit) < 0 ||
@@ -227,6 +234,7 @@ int settings_take(struct loader *loader, const struct unit *unit)
 	loader->policy->existing = (enum existing_action)values[1];
 	loader->policy->proc = (enum proc_view)values[2];
 	loader->policy->nested = values[3];
+	loader->policy->hardlinks = values[4];
 	loader->policy->caps = kept_caps;
 	return 0;
 }

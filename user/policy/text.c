@@ -20,13 +20,10 @@ static const cyaml_schema_value_t word = {
 	CYAML_FIELD_SEQUENCE(key, GIVEN, type, member, entry, 0, CYAML_UNLIMITED)
 
 static const cyaml_schema_field_t rule_fields[] = {
-	WORDS("allow", struct text_rule, allow),
-	WORDS("deny", struct text_rule, deny),
-	WORDS("quiet", struct text_rule, quiet),
-	WORDS("audit", struct text_rule, audit),
-	WORDS("tripwire", struct text_rule, tripwire),
-	WORDS("on", struct text_rule, on),
-	CYAML_FIELD_END,
+	WORDS("allow", struct text_rule, allow),	WORDS("deny", struct text_rule, deny),
+	WORDS("quiet", struct text_rule, quiet),	WORDS("audit", struct text_rule, audit),
+	WORDS("tripwire", struct text_rule, tripwire),	WORDS("on", struct text_rule, on),
+	WORD("hardlinks", struct text_rule, hardlinks), CYAML_FIELD_END,
 };
 static const cyaml_schema_value_t rule_value = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct text_rule, rule_fields),
@@ -36,6 +33,7 @@ static const cyaml_schema_field_t exec_fields[] = {
 	WORDS("on", struct text_exec, on),
 	WORD("jit", struct text_exec, jit),
 	WORD("written-inside", struct text_exec, written_inside),
+	WORD("hardlinks", struct text_exec, hardlinks),
 	CYAML_FIELD_END,
 };
 static const cyaml_schema_value_t exec_value = {
@@ -76,6 +74,7 @@ static const cyaml_schema_field_t text_fields[] = {
 	CYAML_FIELD_MAPPING_PTR("existing", GIVEN, struct text, existing, existing_fields),
 	WORD("proc", struct text, proc),
 	WORD("nested-sandbox", struct text, nested),
+	WORD("hardlinks", struct text, hardlinks),
 	LIST("files", struct text, files, &rule_value),
 	LIST("exec", struct text, exec, &exec_value),
 	CYAML_FIELD_MAPPING_PTR("unix", GIVEN, struct text, unix_sockets, unix_fields),

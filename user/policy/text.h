@@ -13,12 +13,13 @@
 struct text_rule {
 	char **allow, **deny, **quiet, **audit, **tripwire, **on;
 	unsigned int allow_count, deny_count, quiet_count, audit_count, tripwire_count, on_count;
+	char *hardlinks;
 };
 
 struct text_exec {
 	char **on;
 	unsigned int on_count;
-	char *jit, *written_inside;
+	char *jit, *written_inside, *hardlinks;
 };
 
 struct text_unix {
@@ -42,7 +43,7 @@ struct text_test {
 };
 
 struct text {
-	char *version, *name, *mode, *proc, *nested, *network;
+	char *version, *name, *mode, *proc, *nested, *hardlinks, *network;
 	char **include, **vars;
 	struct text_existing *existing;
 	struct text_rule *files;

@@ -66,6 +66,7 @@ static int check_repeated(struct review *review, __u32 j)
 	for (at = hash_begin(&review->by_text, hash); hash_next(&review->by_text, hash, &at, &i);) {
 		if (review->rules[i].effect == rule->effect &&
 		    !(rule->perms & ~review->rules[i].perms) &&
+		    (review->rules[i].links || !rule->links) &&
 		    !strcmp(review->written[i], review->written[j]))
 			return refuse_idle(review, j, i);
 	}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Files with several names. A file is judged by the name that it was reached by; one that has others may
+ * stand where rules deny it, and what a link of before, or an outsider's, leads to is not seen in its name.
+ * So for regular files with more than one name:
+ *
+ *   made inside      a member gave it every name but the first, and the first was judged then: by its name
+ *   pinned           it stands, or stood, at a name that a rule denies (bh_pins): what that rule takes is
+ *                    taken by every name
+ *   else, where rules deny by pattern: what they take is taken, unless the name's own rules are of files'
+ *   whole names or say hardlinks: allow
+ *
+ * Where a file's last but one name could be deleted, and that is the denied one, it is not (DELETE is
+ * hidden): afterwards its other name would be its only one.
+ */
+#ifndef BULKHEAD_LINKS_BPF_H
+#define BULKHEAD_LINKS_BPF_H
+
+#include "verdict.bpf.h"
+
+/* slot->hidden and slot->pinned of the file slot->inode, which has several names and stands where
+ * slot->masks are of. */
+__noinline int bh_place_links(const struct bh_subject *s, struct bh_slot *slot);
+
+/* A member gives a file that has one name a second one. */
+__noinline int bh_made_mark(const struct bh_subject *s, const struct bh_inode *given);
+
+static __always_inline struct bh_tally *bh_made_tally(__u32 index, __u64 serial)
+{
+	struct bh_compartment *c = bpf_map_lookup_elem(&bh_compartments, &index);
+
+	/* Its place in the tallies can be another compartment's by now. */
+	return c && c->serial == serial ? bpf_map_lookup_elem(&bh_tallies, &index) : NULL;
+}
+
+static __always_inline void bh_made_delete(const struct bh_inode *inode, const struct bh_made *made)
+{
+	struct bh_tally *tally = bh_made_tally(made->tally, made->serial);
+
+	if (bpf_map_delete_elem(&bh_made, inode) == 0 && tally)
+		__sync_fetch_and_add(&tally->made, -1);
+}
+
+static __always_inline bool bh_is_regular(struct inode *inode)
+{
+	return (inode->i_mode & S_IFMT) == S_IFREG;
+}
+
+/* All but sbid. */
+static __always_inline void bh_inode_name(struct bh_inode *ret, struct inode *inode)
+{
+	ret->ino = inode->i_ino;
+	ret->generation = inode->i_generation;
+}
+
+/* By a link that is allowed and comes next. A file of more names keeps what it is. */
+static __always_inline void bh_link_made(const struct bh_subject *s, struct dentry *dentry,
+					 __u32 sbid)
+{
+	struct inode *inode = dentry->d_inode;
+	struct bh_inode key = {.sbid = sbid};
+
+	if (!sbid || !inode || inode->i_nlink != 1 || !bh_is_regular(inode))
+		return;
+	bh_inode_name(&key, inode);
+	bh_made_mark(s, &key);
+}
+
+/* What is behind a name: of what has none but this one that is all. */
+static __always_inline void bh_place_inode(const struct bh_subject *s, struct bh_slot *slot,
+					   struct dentry *dentry)
+{
+	struct inode *inode = dentry->d_inode;
+
+	slot->hidden = 0;
+	if (!inode || inode->i_nlink < 2 || !bh_is_regular(inode))
+		return;
+	bh_inode_name(&slot->inode, inode);
+	slot->inode.sbid = slot->sbid;
+	bh_place_links(s, slot);
+}
+
+#endif
