@@ -895,6 +895,32 @@ static void test_hard_links(void **state)
 	expect(bench, "# NOT PROPOSED. Made by a link or rename: the other name is not told");
 }
 
+/* The policy allows it already, but for other names that it may have: asked for by the whole name, with all
+ * that is given there. */
+static void test_old_links(void **state)
+{
+	struct bench *bench = *state;
+	_cleanup_free_ char *policy = NULL;
+
+	assert_true(asprintf(&policy, POLICY "files:\n  - {allow: [read, write], on: [%s]}\n",
+			     at(bench, "d/**")) > 0);
+	put_file(bench, "job.yaml", policy);
+	tell(bench, (struct sample){.hook = "file_open",
+				    .perms = "read",
+				    .path = at(bench, "d/old"),
+				    .reason = "old-link"});
+	tell(bench, (struct sample){.hook = "file_open",
+				    .perms = "read",
+				    .path = at(bench, "d/key"),
+				    .reason = "pinned"});
+	propose(bench);
+	expect(bench, rule(bench, "read, write", "d/old", ""));
+	expect(bench, "a rule with \"hardlinks: allow\"");
+	expect(bench, "Denied by a rule of the policy, which stays");
+	expect_not(bench, "d/key]");
+	assert_false(bench->learned.lacking);
+}
+
 /* Of a rename whose other end was allowed one name is all that is told. */
 static void test_half_told(void **state)
 {
@@ -981,6 +1007,7 @@ int main(void)
 		CASE(test_built),
 		CASE(test_half_told),
 		CASE(test_hard_links),
+		CASE(test_old_links),
 		CASE(test_order),
 		CASE(test_files),
 	};

@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "audit/escape.h"
 #include "audit/event.h"
 #include "audit/names.h"
 #include "compart/locate.h"
 #include "policy/explain.h"
+#include "policy/links.h"
 
 /* What an inquiry gathers on its way. */
 struct findings {
@@ -18,7 +20,8 @@ struct findings {
 	struct automaton automaton;
 	struct mounts mounts;
 	struct location location;
-	char *path; /* with links followed */
+	char root[64]; /* of a member, whose eyes it is seen through; "" */
+	char *path;    /* with links followed */
 	const char *names[1];
 	struct question question;
 };
@@ -278,15 +281,14 @@ static int map_path(struct findings *f, struct error *error)
 {
 	struct location *l = &f->location;
 	size_t tables = 0;
-	char root[64];
 	pid_t pid;
 	int r = mounts_of_cgroup(f->inquiry->cgroup, &f->mounts, error);
 
 	if (r < 0)
 		return r;
 	pid = mounts_member(&f->mounts, &tables);
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
-	r = follow_path(f, root, error);
+	snprintf(f->root, sizeof(f->root), "/proc/%d/root", (int)pid);
+	r = follow_path(f, f->root, error);
 	if (r < 0 || f->path[0] == '@')
 		return r;
 	r = location_find(&f->mounts, f->path, l, error);
@@ -315,6 +317,56 @@ static int find_place(struct findings *f, struct error *error)
 	return 0;
 }
 
+/* --- other names of the file --- */
+
+static int stat_seen(const struct findings *f, const char *path, struct stat *ret)
+{
+	_cleanup_free_ char *seen = NULL;
+
+	if (asprintf(&seen, "%s%s", f->root, path) < 0) {
+		seen = NULL;
+		return -ENOMEM;
+	}
+	return lstat(seen, ret) < 0 ? -errno : 0;
+}
+
+struct other_names {
+	struct findings *f;
+	struct stat st;
+};
+
+static int compare_denied(const struct denial *denial, void *context)
+{
+	struct other_names *others = context;
+	struct stat st;
+
+	if (!denial->is_name || !strcmp(denial->path, others->f->path) ||
+	    stat_seen(others->f, denial->path, &st) || st.st_dev != others->st.st_dev ||
+	    st.st_ino != others->st.st_ino)
+		return 0;
+	others->f->question.pinned |= denial->perms;
+	explain_note(others->f->answer, "%s is the same file, and a rule denies that",
+		     denial->path);
+	return 0;
+}
+
+/* Which of them members made, nobody but the kernel programs knows. */
+static int look_for_links(struct findings *f)
+{
+	const struct policy *policy = f->inquiry->policy;
+	struct other_names others = {.f = f};
+
+	if (f->path[0] != '/' || stat_seen(f, f->path, &others.st) || !S_ISREG(others.st.st_mode) ||
+	    others.st.st_nlink < 2)
+		return 0;
+	f->question.linked = true;
+	explain_note(f->answer,
+		     "the file has %lu names: this is said of hard links that were not made in the "
+		     "compartment; those that were are judged by their own name alone",
+		     (unsigned long)others.st.st_nlink);
+	return policy_denials(policy->rules, policy->nrules, compare_denied, &others);
+}
+
 static json_t *policy_json(const struct policy *policy)
 {
 	char digest[POLICY_DIGEST_SIZE];
@@ -339,6 +391,8 @@ int inquire(const struct inquiry *inquiry, json_t **ret, struct error *error)
 	if (r == 0)
 		r = automaton_compile(policy->rules, policy->nrules, f.mounts.views, f.mounts.n,
 				      &f.automaton, error);
+	if (r == 0 && look_for_links(&f) < 0)
+		r = error_set(error, ENOMEM, "out of memory");
 	if (r == 0)
 		r = answer_question(&f, error);
 	if (r < 0)

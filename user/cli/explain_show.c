@@ -40,8 +40,11 @@ static void print_verdict(const json_t *row, const json_t *answer)
 		     *hush = json_object_get(row, "quiet_rule"),
 		     *watch = json_object_get(row, "audit_rule");
 	const char *name = text_of(row, "name");
-	bool decides = has_effect(rule, "allow") || has_effect(rule, "deny") ||
-		       has_effect(rule, "tripwire");
+	/* Another name of the file decides, whatever its rules say. */
+	bool linked = !strcmp(text_of(row, "reason"), "old-link") ||
+		      !strcmp(text_of(row, "reason"), "pinned");
+	bool decides = !linked && (has_effect(rule, "allow") || has_effect(rule, "deny") ||
+				   has_effect(rule, "tripwire"));
 
 	fputs(text_of(row, "verdict"), stdout);
 	if (decides) {

@@ -86,12 +86,22 @@ static int leave(struct proposal *p, size_t i, enum remark_kind kind)
 	return run_remark_use(&p->run, kind, use, use->perms);
 }
 
+/* Older links are allowed by rules that give, alone, all that may be done with the contents. */
+static int want_link(struct proposal *p, size_t i, uint32_t has)
+{
+	struct use *use = &p->run.uses[i];
+
+	use->perms |= has & BH_PERM_CONTENTS & ~(uint32_t)BH_PERM_CONNECT;
+	p->wanted[i] = true;
+	return run_remark_use(&p->run, REMARK_OLD_LINK, use, use->perms);
+}
+
 static int sift(struct proposal *p)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < p->run.nuses; i++) {
-		const struct use *use = &p->run.uses[i];
+		struct use *use = &p->run.uses[i];
 		uint32_t denied = 0;
 		uint32_t has = rules_mask(p->base->rules, p->base->nrules, use->path, &denied);
 
@@ -99,6 +109,8 @@ static int sift(struct proposal *p)
 			r = leave(p, i, REMARK_CREDENTIAL);
 		else if (use->perms & denied)
 			r = leave(p, i, REMARK_DENIED);
+		else if (use->old_link)
+			r = want_link(p, i, has);
 		else
 			p->wanted[i] = use->perms & ~has;
 	}

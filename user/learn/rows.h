@@ -18,6 +18,7 @@ struct row {
 	uint32_t perms;
 	size_t *uses; /* by number, in order of the run */
 	size_t nuses, uses_size;
+	bool links;  /* of files with older hard links */
 	bool merged; /* into a tree: says nothing any more */
 };
 

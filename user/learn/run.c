@@ -267,6 +267,20 @@ static int fold_use(struct fold *fold, const struct told *told)
 	return r;
 }
 
+/* What the policy gives there is asked for again, by a rule that older links need. */
+static int fold_old_link(struct fold *fold, const struct told *told)
+{
+	size_t use = 0;
+	int r = fold_use(fold, told);
+
+	if (r < 0 || !told->mapped || !told->perms)
+		return r;
+	r = use_of(fold->run, told->path, &use);
+	if (r == 0)
+		fold->run->uses[use].old_link = true;
+	return r;
+}
+
 static int fold_denied(struct fold *fold, const struct told *told)
 {
 	return remark_told(fold->run, REMARK_DENIED, told);
@@ -336,12 +350,13 @@ static int fold_new_filesystem(struct fold *fold, const struct told *told)
 
 typedef int (*fold_fn)(struct fold *fold, const struct told *told);
 static const fold_fn by_reason[BH_REASON_COUNT] = {
-	[BH_REASON_NO_RULE] = fold_use,	    [BH_REASON_CLOSED] = fold_closed,
-	[BH_REASON_NETWORK] = fold_network, [BH_REASON_JIT] = fold_jit,
-	[BH_REASON_RIGHTS] = fold_rights,   [BH_REASON_OUTSIDER] = fold_outsider,
-	[BH_REASON_PROC_OTHER] = fold_proc, [BH_REASON_MOVED] = fold_nothing,
-	[BH_REASON_AUDITED] = fold_nothing, [BH_REASON_TRIPWIRE] = fold_denied,
-	[BH_REASON_TRIPPED] = fold_nothing, [BH_REASON_UNSURE_SB] = fold_new_filesystem,
+	[BH_REASON_NO_RULE] = fold_use,	      [BH_REASON_CLOSED] = fold_closed,
+	[BH_REASON_NETWORK] = fold_network,   [BH_REASON_JIT] = fold_jit,
+	[BH_REASON_RIGHTS] = fold_rights,     [BH_REASON_OUTSIDER] = fold_outsider,
+	[BH_REASON_PROC_OTHER] = fold_proc,   [BH_REASON_MOVED] = fold_nothing,
+	[BH_REASON_AUDITED] = fold_nothing,   [BH_REASON_TRIPWIRE] = fold_denied,
+	[BH_REASON_OLD_LINK] = fold_old_link, [BH_REASON_PINNED] = fold_denied,
+	[BH_REASON_TRIPPED] = fold_nothing,   [BH_REASON_UNSURE_SB] = fold_new_filesystem,
 };
 
 static int fold_told(struct fold *fold, const struct told *told)

@@ -27,6 +27,7 @@ struct use {
 	bool loaded;				/* the kernel opened it to run something */
 	bool is_link;				/* a symbolic link was made here */
 	bool is_linked;				/* a hard link was, of a name not told */
+	bool old_link;				/* the policy allows it, but for older hard links */
 	uint32_t pid; /* a process of the run whose number stands in the last name, or 0 */
 };
 
@@ -46,6 +47,9 @@ struct rename {
 	X(DIRECTORY, true, "A directory that was renamed: one D/** has to cover both names")    \
 	X(PATTERN, true,                                                                        \
 	  "Looks made anew each run; a pattern would allow more than ten times the files used") \
+	X(OLD_LINK, false,                                                                      \
+	  "An older hard link, which is allowed by its whole name; a rule with \"hardlinks: "   \
+	  "allow\" would allow all of a directory's")                                           \
 	X(CREDENTIAL, false,                                                                    \
 	  "A credential by deny/credentials: the workload used it; decide yourself")            \
 	X(DENIED, false, "Denied by a rule of the policy, which stays")                         \

@@ -27,7 +27,7 @@ struct reason {
 	uint64_t hooks;
 	const char *programs[USE_MAX_PROGRAMS + 1];
 	size_t nprograms;
-	bool others, made;
+	bool others, made, links;
 	const char **names;
 	size_t nnames;
 };
@@ -48,6 +48,7 @@ static void add_use(struct reason *reason, const struct use *use)
 	reason->times += use->times;
 	reason->hooks |= use->hooks;
 	reason->others |= use->others;
+	reason->links |= use->old_link;
 	reason->made |= use->perms & (BH_PERM_CREATE | BH_PERM_WRITE | BH_PERM_APPEND);
 	for (size_t i = 0; i < USE_MAX_PROGRAMS && use->programs[i]; i++)
 		add_program(reason, use->programs[i]);
@@ -131,6 +132,12 @@ static void put_reason(FILE *to, const char *indent, const struct row *row,
 
 /* --- rows --- */
 
+/* A rule of a whole name means its links too. */
+static const char *links_word(const struct row *row)
+{
+	return row->links && row->kind != ROW_NAME ? ", hardlinks: allow" : "";
+}
+
 static void put_file_row(FILE *to, const struct row *row)
 {
 	uint32_t perms = row->perms & ~(uint32_t)(OF_PROGRAMS | BH_PERM_CONNECT);
@@ -146,15 +153,16 @@ static void put_file_row(FILE *to, const struct row *row)
 		fputs(*p == ',' ? ", " : (char[2]){*p, '\0'}, to);
 	fputs("], on: [", to);
 	yaml_word(row->glob, to);
-	fputs("]}\n", to);
+	fprintf(to, "]%s}\n", links_word(row));
 }
 
 static void put_exec_row(FILE *to, const struct row *row)
 {
 	fputs("  - {on: [", to);
 	yaml_word(row->glob, to);
-	fprintf(to, "]%s%s}\n", row->perms & BH_PERM_JIT ? ", jit: true" : "",
-		row->perms & BH_RULE_WRITTEN_INSIDE ? ", written-inside: true" : "");
+	fprintf(to, "]%s%s%s}\n", row->perms & BH_PERM_JIT ? ", jit: true" : "",
+		row->perms & BH_RULE_WRITTEN_INSIDE ? ", written-inside: true" : "",
+		links_word(row));
 }
 
 static void put_connect_row(FILE *to, const struct row *row)
@@ -207,7 +215,7 @@ static int write_section(const struct proposal *p, const struct section *section
 	int r = to ? 0 : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < p->rows.n; i++) {
-		const struct row *row = &p->rows.items[i];
+		struct row *row = &p->rows.items[i];
 		_cleanup_(reason_done) struct reason reason = {0};
 
 		if (row->merged || !section->has(row->perms))
@@ -215,6 +223,7 @@ static int write_section(const struct proposal *p, const struct section *section
 		r = read_reason(&p->run, row, &reason);
 		if (r < 0)
 			break;
+		row->links = reason.links;
 		put_reason(to, section->indent, row, &reason);
 		section->put(to, row);
 		n++;
