@@ -283,13 +283,18 @@ git clone -q --separate-git-dir linked.git lib.git linked && rm linked/.git && l
 git -C linked status --short && git -C linked commit -q --allow-empty -m five && git -C linked log -1 --format=%s
 git init -q --separate-git-dir apart.git apart && git -C apart commit -q --allow-empty -m six
 git -C apart log --format=%s
+# Hard links: the objects of a clone, and a store's files in a tree, as pnpm and cargo have them.
+git clone -q --local --no-checkout repo local && test -n "$(find local/.git/objects -type f -links +1)"
+git -C local fsck --strict --no-dangling 2>/dev/null && git -C local log -1 --format=%s
+mkdir -p store tree/a && echo seven >store/7 && ln store/7 tree/a/7 && mv tree/a tree/b && cat tree/b/7 store/7
+cp -lr tree copied && cat copied/b/7 && rm -r tree store && cat copied/b/7
 """
 
 
 @case("tools")
 def git():
-    """Commits, worktrees, submodules, clones, gc, a push."""
-    proved("git", GIT, ["(?m)^four\n", r"(?m)^ [0-9a-f]{40} sub ", "(?m)^five\nsix\n"])
+    """Commits, worktrees, submodules, clones, gc, a push; what hard links have."""
+    proved("git", GIT, ["(?m)^four\n", r"(?m)^ [0-9a-f]{40} sub ", "(?m)^five\nsix\n", "(?m)^(seven\n){4}"])
 
 
 def packed(files):
