@@ -12,6 +12,7 @@
 #include "names.bpf.c"
 #include "attributes.bpf.c"
 #include "socket.bpf.c"
+#include "held.bpf.c"
 #include "egress.bpf.c"
 #include "task.bpf.c"
 #include "guard.bpf.c"

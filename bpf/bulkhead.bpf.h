@@ -97,7 +97,14 @@
 #define MS_PRIVATE (1 << 18)
 #define MS_SLAVE (1 << 19)
 #define MS_SHARED (1 << 20)
-#define TMPFS_MAGIC 0x01021994 /* linux/magic.h */
+#define MAY_WRITE 0x2	       /* linux/fs.h */
+#define FMODE_PATH 0x4000
+#define PIPEFS_MAGIC 0x50495045 /* linux/magic.h */
+#define HUGETLBFS_MAGIC 0x958458f6
+#define SECRETMEM_MAGIC 0x5345434d
+#define PID_FS_MAGIC 0x50494446
+#define ANON_INODE_FS_MAGIC 0x09041934
+#define TMPFS_MAGIC 0x01021994
 #define DEVPTS_MAGIC 0x1cd1
 #define PROC_MAGIC 0x9fa0
 #define OVERLAYFS_MAGIC 0x794c7630

@@ -10,7 +10,7 @@
  *   file_ioctl                    ioctl, but what isatty(3) and its like ask; closed: signals to others,
  *                                 typing for them on a terminal
  */
-#include "path.bpf.h"
+#include "held.bpf.h"
 
 /* Rights that an open asks for. Mode 3 gives neither reading nor writing: ioctl alone. */
 static __always_inline __u32 bh_open_perms(struct file *file)
@@ -244,8 +244,6 @@ static __always_inline bool bh_ioctl_is_free(unsigned int cmd)
 	case TIOCOUTQ:
 	case FIONREAD:
 	case FIONBIO:
-	case FIONCLEX:
-	case FIOCLEX:
 	case FIOASYNC:
 	case FIGETBSZ:
 	case FICLONE:
@@ -284,12 +282,21 @@ static __always_inline bool bh_is_own_terminal(struct file *file)
 
 static __noinline long bh_judge_ioctl(struct file *file, unsigned int cmd, int ret)
 {
+	struct bh_refusal r = BH_REFUSAL(FILE_IOCTL, BH_REASON_NO_RULE);
+	struct bh_revoked *held;
+
 	BH_ENTER(s, FILE_IOCTL, ret);
 	if (bh_ioctl_is_closed(cmd))
 		return BH_CLOSED(s, FILE_IOCTL, cmd);
-	if (bh_ioctl_is_free(cmd) || bh_is_memory(file->f_path.dentry) || bh_is_own_terminal(file))
+	held = bh_held_entry(file);
+	if (cmd == FIOCLEX || cmd == FIONCLEX)
+		return 0; /* of the descriptor alone */
+	if (!bh_is_revoked(&s, held) &&
+	    (bh_ioctl_is_free(cmd) || bh_is_memory(file->f_path.dentry) ||
+	     bh_is_own_terminal(file)))
 		return 0;
-	return BH_JUDGE(s, FILE_IOCTL, file->f_path.dentry, BH_PERM_IOCTL);
+	r.perms = BH_PERM_IOCTL;
+	return bh_judge_held(&s, file->f_path.dentry, held, &r);
 }
 
 SEC("lsm/file_ioctl")

@@ -7,7 +7,7 @@
  *   bpf perf_event_open
  *   inode_init_security_anon  io_uring and userfaultfd, by the name of their anonymous inode: the
  *                             one hook that all kernels have for them
- *   iter/task_file            user space's question: which superblock is behind a descriptor
+ *   iter/task_file            user space's question: which open file and superblock is behind a descriptor
  */
 #include "nested.bpf.h"
 
@@ -82,12 +82,15 @@ SEC("iter/task_file")
 int bh_iter_file(struct bpf_iter__task_file *ctx)
 {
 	struct bh_file a = {.fd = ctx->fd};
+	struct task_struct *task = ctx->task;
 	struct file *file = ctx->file;
 	struct super_block *sb;
 
-	if (!ctx->task || !file)
+	if (!task || !file)
 		return 0;
 	sb = BPF_CORE_READ(file, f_path.dentry, d_sb);
+	a.file = (__u64)file;
+	a.tid = task->pid;
 	a.superblock = (__u64)sb;
 	a.magic = BPF_CORE_READ(sb, s_magic);
 	a.ino = BPF_CORE_READ(file, f_inode, i_ino);

@@ -203,6 +203,15 @@ struct {
 	__type(value, struct bh_own);
 } bh_own_superblocks SEC(".maps");
 
+/* Filled by user space, of a frozen subtree; an entry goes with its file (bh_re_free). */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, BH_MAX_REVOKED);
+	__type(key, __u64);
+	__type(value, struct bh_revoked);
+} bh_revoked SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

@@ -5,11 +5,12 @@
  *   socket_create             unix alone; routes of a network inside a nested sandbox
  *   socket_post_create        marks sockets made inside
  *   socket_connect            of what is not unix: refused (a socket can be older than the label)
- *   socket_sendmsg            of what is not unix, with a destination or MSG_FASTOPEN: refused
+ *   socket_sendmsg            of what is not unix, with a destination or MSG_FASTOPEN: refused; of what
+ *                             is revoked
  *   unix_stream_connect       by the peer's own place, its abstract name, or made inside
  *   unix_may_send             the same for datagrams
  */
-#include "path.bpf.h"
+#include "held.bpf.h"
 #include "nested.bpf.h"
 #include <bpf/bpf_endian.h>
 
@@ -136,7 +137,12 @@ int BPF_PROG(bh_socket_sendmsg, struct socket *sock, struct msghdr *msg, int siz
 {
 	struct bh_refusal r = BH_REFUSAL(SOCKET_SENDMSG, BH_REASON_NETWORK);
 
+	struct bh_revoked *held;
+
 	BH_ENTER(s, SOCKET_SENDMSG, ret);
+	held = bh_held_entry(sock->file);
+	if (bh_is_revoked(&s, held))
+		return bh_refuse_held_socket(&s, sock, held, &r);
 	if (bh_is_judged_elsewhere(&s, sock, bh_socket_family(sock)))
 		return 0;
 	if (!msg->msg_name && !(msg->msg_flags & MSG_FASTOPEN))

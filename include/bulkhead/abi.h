@@ -56,7 +56,7 @@ enum bh_label_flag {
 	BH_LABEL_ASK = 1 << 0,	   /* membership unknown here: ask the cgroup */
 	BH_LABEL_JIT = 1 << 1,	   /* the running program may have writable and executable memory */
 	BH_LABEL_PHASE = 1 << 2,   /* set once the install phase is over (not used yet) */
-	BH_LABEL_REVOKED = 1 << 3, /* descriptors are re-checked on use (not used yet) */
+	BH_LABEL_REVOKED = 1 << 3, /* not used: what is revoked is told by the open file */
 	BH_LABEL_PENDING =
 		1 << 4, /* the service manager's own child, unjudged until its first exec */
 };
@@ -238,7 +238,8 @@ enum bh_event_bit {
 	BH_EVENT_TRIPWIRE = 1 << 2,
 };
 
-/* What an event is about; `object` and the tail by kind. */
+/* What an event is about; `object` and the tail by kind. With BH_REASON_REVOKED, object[4] is one more
+ * than the descriptor's number at the attach. */
 enum bh_object_kind {
 	BH_OBJECT_NONE,
 	BH_OBJECT_PATH,	  /* object[0] sbid, [1] class, [2] length; tail: path on the superblock */
@@ -281,6 +282,13 @@ struct bh_cache {
 	__u32 pad;
 };
 
+/* An open file that members may not use, keyed by its address: it was open before the policy. */
+struct bh_revoked {
+	__u64 serials[BH_MAX_REVOKERS]; /* of the compartments; 0: none */
+	__u32 fd;			/* the first descriptor that was found, for people */
+	__u32 pad;
+};
+
 /* The pinned set's own record, of user space alone. */
 struct bh_meta {
 	__u32 abi;
@@ -310,11 +318,13 @@ struct bh_task {
 
 /* The answer of the iterator over a process's descriptors. */
 struct bh_file {
+	__u64 file;	  /* address */
 	__u64 superblock; /* address */
 	__u64 magic;
 	__u64 ino;
 	__u32 generation; /* of the inode */
 	__u32 fd;
+	__u32 tid;     /* whose table it is in */
 	char type[20]; /* of the filesystem, cut */
 };
 
@@ -333,7 +343,8 @@ BH_ASSERT_SIZE(struct bh_cache, 16);
 BH_ASSERT_SIZE(struct bh_meta, 64);
 BH_ASSERT_SIZE(struct bh_task_query, 24);
 BH_ASSERT_SIZE(struct bh_task, 20);
-BH_ASSERT_SIZE(struct bh_file, 56);
+BH_ASSERT_SIZE(struct bh_file, 64);
+BH_ASSERT_SIZE(struct bh_revoked, 40);
 _Static_assert(BH_REASON_COUNT < 65536 && BH_HOOK_COUNT < 65536, "event fields");
 
 #endif

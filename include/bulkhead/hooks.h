@@ -7,7 +7,8 @@
  * errno is designed: EACCES for files, exec, unix and connect because execvp(3) goes on through
  * PATH on EACCES and stops on EPERM; ENOSYS where callers have a fall-back for an old kernel.
  * "text" is the kernel's own hook name (the part after bpf_lsm_ for LSM hooks), which is also what
- * the loader looks up in BTF to know whether this kernel has the hook.
+ * the loader looks up in BTF to know whether this kernel has the hook. Two are no names of the kernel's:
+ * clone_into_cgroup stands in task_alloc, mmap_held in mmap_file.
  */
 #ifndef BULKHEAD_HOOKS_H
 #define BULKHEAD_HOOKS_H
@@ -59,7 +60,13 @@
 	X(PERF_EVENT, "perf_event_open", BH_ENOSYS, KERNEL)          \
 	X(ANON_INODE, "inode_init_security_anon", BH_ENOSYS, KERNEL) \
 	X(FILE_FCNTL, "file_fcntl", BH_EPERM, FILE)                  \
-	X(FILE_IOCTL, "file_ioctl", BH_EPERM, FILE)
+	X(FILE_IOCTL, "file_ioctl", BH_EPERM, FILE)                  \
+	X(FILE_RECEIVE, "file_receive", BH_EACCES, FILE)             \
+	X(FILE_PERMISSION, "file_permission", BH_EACCES, FILE)       \
+	X(FILE_LOCK, "file_lock", BH_EACCES, FILE)                   \
+	X(MMAP_HELD, "mmap_held", BH_EACCES, FILE)                   \
+	X(SOCKET_RECVMSG, "socket_recvmsg", BH_EACCES, NET)          \
+	X(SOCKET_ACCEPT, "socket_accept", BH_EACCES, NET)
 
 #define BH_HOOK_ENUM_(name, text, err, plane) BH_HOOK_##name,
 enum bh_hook { BH_HOOKS(BH_HOOK_ENUM_) BH_HOOK_COUNT };
@@ -96,6 +103,7 @@ enum bh_plane {
 		    "pattern: allow it by its whole name, or by a rule with hardlinks: " \
 		    "allow")                                                             \
 	X(PINNED, "by another name it is a file that the policy denies")                 \
+	X(REVOKED, "it was open before the policy, which does not allow it")             \
 	X(UNSURE, "could not be decided (first of the undecided reasons)")               \
 	X(UNSURE_LABEL, "undecided: no label could be read or made for the task")        \
 	X(UNSURE_ENTRY, "undecided: the compartment's entry is missing")                 \

@@ -98,6 +98,12 @@
 /* Bytes of the event ring: about 20,000 usual events. At the bound: the event is lost and counted,
  * the verdict stands. */
 #define BH_RING_BYTES (4u << 20)
+/* Open files that compartments may not use any more: what a few hundred processes hold. At the bound:
+ * attach fails. */
+#define BH_MAX_REVOKED 16384
+/* Compartments that one open file is revoked for: they inherited it from one process. At the bound:
+ * attach fails. */
+#define BH_MAX_REVOKERS 4
 /* Milliseconds to freeze a subtree. A process blocked on its own userfaultfd never freezes. */
 #define BH_FREEZE_MS 2000
 /* cgroups and processes of one subtree: a busy container host has hundreds and thousands. At the
@@ -115,6 +121,9 @@
 #define BH_MAX_REPORT_LINES 64
 /* Bytes of one record under KERN_RUN_DIR. */
 #define BH_MAX_RECORD_BYTES (64u << 10)
+/* Of these, lines about what was revoked: 2 KiB each at most, as they are written. At the bound: the
+ * others are in the report of the attach alone. */
+#define BH_MAX_RECORD_LINES 16
 /* Compartment and policy names, NUL included. */
 #define BH_NAME_SIZE 64
 

@@ -620,6 +620,7 @@ int harness_detach(struct kern *kern _unused_)
 		ids[hook] = program_of_pin(hook_name(hook));
 	r = nftw(KERN_PIN_DIR "/links", remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 	nftw(KERN_PIN_DIR "/egress", remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	nftw(KERN_PIN_DIR "/recheck-links", remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 	for (hook = 1; hook < BH_HOOK_COUNT; hook++)
 		for (; ids[hook] && program_lives(ids[hook]) && ms < 60000; ms++)
 			usleep(1000);

@@ -376,7 +376,7 @@ static int judge_self(unsigned int keep, struct report *report, struct error *er
 				.nrules = N_OF(everything)};
 	pid_t self = getpid();
 
-	return inventory_judge(&policy, &self, 1, report, error);
+	return inventory_judge(&policy, &self, 1, report, NULL, error);
 }
 
 /* What is held against the policy is named one by one; what is not is not. */
@@ -474,7 +474,7 @@ static void test_inventory_names(void **state)
 	}
 	close(ready[1]);
 	assert_int_equal(read(ready[0], &byte, 1), 1);
-	inventory_judge(&policy, &child, 1, &report, &error);
+	inventory_judge(&policy, &child, 1, &report, NULL, &error);
 	close(end[1]);
 	waitpid(child, NULL, 0);
 	close(ready[0]);

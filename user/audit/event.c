@@ -38,6 +38,9 @@ static const char *const verbs[BH_HOOK_COUNT] = {
 	[BH_HOOK_ANON_INODE] = "create",
 	[BH_HOOK_FILE_FCNTL] = "fcntl",
 	[BH_HOOK_FILE_IOCTL] = "ioctl",
+	[BH_HOOK_FILE_RECEIVE] = "receive a descriptor of",
+	[BH_HOOK_SOCKET_RECVMSG] = "receive from",
+	[BH_HOOK_SOCKET_ACCEPT] = "accept on",
 };
 
 static bool has_name(const struct bh_event *event)

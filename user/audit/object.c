@@ -162,6 +162,19 @@ static const describe_fn kinds[] = {
 	[BH_OBJECT_NAME] = describe_name,     [BH_OBJECT_CGROUP] = describe_cgroup,
 };
 
+/* What was revoked is told by the descriptor, too: by its number when the policy came. */
+static void add_descriptor(const struct bh_event *event, json_t *record, char **words)
+{
+	char *more;
+
+	if (event->reason != BH_REASON_REVOKED || !event->object[4])
+		return;
+	json_object_set_new(record, "descriptor", json_integer(event->object[4] - 1));
+	more = format("%s%sby descriptor %u", *words, **words ? " " : "", event->object[4] - 1);
+	free(*words);
+	*words = more;
+}
+
 int object_describe(const struct bh_event *event, const struct event_context *context,
 		    json_t **ret_record, char **ret_words)
 {
@@ -171,6 +184,8 @@ int object_describe(const struct bh_event *event, const struct event_context *co
 	char *words = NULL;
 
 	kinds[kind](event, context, &record, &words);
+	if (record && words)
+		add_descriptor(event, record, &words);
 	if (!record || !words) {
 		json_decref(record);
 		free(words);

@@ -43,6 +43,7 @@ struct canary {
 	char *cgroup_path;
 	__u64 cgroup_id;
 	__u32 compartment, generation;
+	__u64 serial;
 	bool armed; /* cgroup entry and egress programs exist */
 	pid_t child;
 	int go;	     /* end of file starts the child */
@@ -82,7 +83,7 @@ static void note(struct canary_result *result, const char *text)
 
 #define CANARY_NAME_SIZE 8
 
-static const char *const stage_names[] = {"secret", "open", "fresh", "sub"};
+static const char *const stage_names[] = {"secret", "open", "held", "fresh", "sub"};
 
 static void stage_remove_dir(const char *dir)
 {
@@ -99,8 +100,10 @@ static void stage_remove_dir(const char *dir)
 
 static void stage_close(struct canary_stage *s)
 {
-	int *const fds[] = {&s->secret_fd, &s->open_fd,	 &s->inet,   &s->born4,	  &s->born6,
-			    &s->listener,  &s->receiver, &s->cgroup, &s->results, &s->release};
+	int *const fds[] = {&s->secret_fd,    &s->open_fd,	&s->inet,     &s->born4,
+			    &s->born6,	      &s->listener,	&s->receiver, &s->cgroup,
+			    &s->results,      &s->release,	&s->held,     &s->held_pair[0],
+			    &s->held_pair[1], &s->held_listener};
 	size_t i;
 
 	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
@@ -123,7 +126,7 @@ static void name_in(const struct canary_stage *s, const char *name, char *ret)
 static int stage_make_files(struct canary *c)
 {
 	struct canary_stage *s = &c->stage;
-	char template[] = KERN_RUN_DIR "/canary.XXXXXX";
+	char template[] = KERN_RUN_DIR "/canary.XXXXXX", held[CANARY_PATH_SIZE];
 	char real[PATH_MAX];
 
 	if (mkdir(KERN_RUN_DIR, 0755) < 0 && errno != EEXIST)
@@ -142,8 +145,10 @@ static int stage_make_files(struct canary *c)
 	name_in(s, "sub", s->sub);
 	s->secret_fd = make_file(s->secret, O_RDWR);
 	s->open_fd = make_file(s->open, O_RDWR);
+	name_in(s, "held", held);
+	s->held = make_file(held, O_RDWR);
 	/* Not a file of our own: /run is often mounted noexec, and then no hook is asked. */
-	if (s->secret_fd < 0 || s->open_fd < 0 || mkdir(s->sub, 0700) < 0 ||
+	if (s->secret_fd < 0 || s->open_fd < 0 || s->held < 0 || mkdir(s->sub, 0700) < 0 ||
 	    !realpath("/bin/sh", s->program))
 		return fail(c, errno, "cannot prepare scratch files");
 	return 0;
@@ -166,11 +171,15 @@ static int make_unix(int type, struct canary_address *ret)
 static int stage_make_sockets(struct canary *c)
 {
 	struct canary_stage *s = &c->stage;
+	struct canary_address unused = {};
 
 	s->listener = make_unix(SOCK_STREAM, &s->stream);
 	s->receiver = make_unix(SOCK_DGRAM, &s->dgram);
 	s->inet = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (s->listener < 0 || s->receiver < 0 || s->inet < 0)
+	s->held_listener = make_unix(SOCK_STREAM, &unused);
+	if (s->listener < 0 || s->receiver < 0 || s->inet < 0 || s->held_listener < 0 ||
+	    fcntl(s->held_listener, F_SETFL, O_NONBLOCK) < 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s->held_pair) < 0)
 		return fail(c, errno, "cannot prepare scratch sockets");
 	return 0;
 }
@@ -280,6 +289,7 @@ static int enforce(struct canary *c)
 	r = kern_compartment_get(c->kern, c->compartment, &entry);
 	if (r < 0)
 		return fail(c, -r, "no compartment entry");
+	c->serial = entry.serial;
 	entry.generation = c->generation;
 	entry.mode = BH_MODE_ENFORCE;
 	entry.state = BH_STATE_ENFORCED;
@@ -292,6 +302,34 @@ static int enforce(struct canary *c)
 	if (r < 0)
 		return cgroup_not_armed("the canary's scratch cgroup", r, c->error);
 	return kern_egress_attach(c->kern, c->cgroup_path, c->cgroup_id, c->compartment, c->error);
+}
+
+/* While re-checks are attached, they are proved by what is revoked for the scratch compartment. */
+static int hold(struct canary *c)
+{
+	const struct canary_stage *s = &c->stage;
+	const int fds[] = {s->held, s->held_pair[0], s->held_listener};
+	struct kern_held held[sizeof(fds) / sizeof(fds[0])];
+	size_t i;
+
+	if (!result_of(c, BH_HOOK_FILE_PERMISSION)->tried)
+		return 0;
+	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		held[i] = (struct kern_held){.pid = getpid(), .tid = getpid(), .fd = fds[i]};
+	return kern_revoke(c->kern, c->serial, held, i, c->error);
+}
+
+/* Files that nobody holds any more are forgotten, or their addresses would be refused of others. */
+static int let_go(struct canary *c)
+{
+	__u32 n = 0;
+	int r = kern_revoked(c->kern, c->serial, &n);
+
+	if (!r && n)
+		r = error_set(c->error, EPROTO,
+			      "canary: %u open files were not forgotten when they were closed", n);
+	kern_revoke_end(c->kern, c->serial);
+	return r;
 }
 
 /* --- the child --- */
@@ -401,6 +439,8 @@ static int choose(struct canary *c)
 			return fail(c, -r, hook_name(a->hook));
 		if (state == KERN_HOOK_ABSENT)
 			note(result_of(c, a->hook), "this kernel has no such hook");
+		else if (state == KERN_HOOK_IDLE)
+			note(result_of(c, a->hook), "nothing is revoked");
 		else if (c->stage.born6 < 0 &&
 			 (a->hook == BH_HOOK_CONNECT6 || a->hook == BH_HOOK_SENDMSG6))
 			note(result_of(c, a->hook), "this host has no IPv6");
@@ -551,6 +591,8 @@ static int run(struct canary *c)
 	if (r == 0)
 		r = enforce(c);
 	if (r == 0)
+		r = hold(c);
+	if (r == 0)
 		r = kern_tally(c->kern, c->compartment, &c->before);
 	if (r == 0)
 		r = move_child(c);
@@ -578,7 +620,7 @@ static void reap_child(struct canary *c)
 	waitpid(c->child, NULL, 0);
 }
 
-static void clean_up(struct canary *c)
+static int clean_up(struct canary *c, int r)
 {
 	cleanup_closep(&c->go);
 	cleanup_closep(&c->release);
@@ -590,6 +632,11 @@ static void clean_up(struct canary *c)
 		kern_cgroup_unset(c->kern, c->cgroup_id);
 	}
 	stage_close(&c->stage);
+	if (c->serial) {
+		int left = let_go(c);
+
+		r = r ? r : left;
+	}
 	if (c->cgroup_path)
 		cgroup_remove(c->cgroup_path);
 	if (c->compartment)
@@ -597,21 +644,20 @@ static void clean_up(struct canary *c)
 	if (c->generation)
 		kern_policy_remove(c->kern, c->generation);
 	free(c->cgroup_path);
+	return r;
 }
 
 int canary_run(struct kern *kern, struct canary_result *results, struct error *error)
 {
 	struct canary c = {.kern = kern, .results = results, .error = error};
 	struct canary_stage *s = &c.stage;
-	int r;
 
 	c.go = c.records = c.release = -1;
 	s->secret_fd = s->open_fd = s->inet = s->born4 = s->born6 = -1;
+	s->held = s->held_pair[0] = s->held_pair[1] = s->held_listener = -1;
 	s->listener = s->receiver = s->cgroup = s->results = s->release = -1;
 	memset(results, 0, BH_HOOK_COUNT * sizeof(*results));
 	clock_gettime(CLOCK_MONOTONIC, &c.deadline);
 	c.deadline.tv_sec += CANARY_DEADLINE_MS / 1000;
-	r = run(&c);
-	clean_up(&c);
-	return r;
+	return clean_up(&c, run(&c));
 }

@@ -34,11 +34,12 @@ struct canary_stage {
 	int open_fd;	    /* open for reading */
 	int inet;	    /* UDP socket made outside */
 	int born4, born6;   /* UDP sockets made in the cgroup before it was armed */
-	int listener, receiver;		     /* unix sockets of the outsider */
-	struct canary_address stream, dgram; /* their abstract names */
-	int cgroup;			     /* the scratch cgroup's directory */
-	int results;			     /* pipe the records go to */
-	int release;			     /* pipe whose end of file lets the grandchild go */
+	int listener, receiver;		       /* unix sockets of the outsider */
+	struct canary_address stream, dgram;   /* their abstract names */
+	int held, held_pair[2], held_listener; /* a file and sockets that are revoked */
+	int cgroup;			       /* the scratch cgroup's directory */
+	int results;			       /* pipe the records go to */
+	int release;			       /* pipe whose end of file lets the grandchild go */
 	pid_t outsider;
 };
 

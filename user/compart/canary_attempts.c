@@ -11,6 +11,7 @@
 #include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <linux/sockios.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -419,6 +420,45 @@ static int try_file_ioctl(const struct canary_stage *s)
 	return errno_of(ioctl(s->open_fd, FIOSETOWN, &self));
 }
 
+/* Its own descriptor, which the kernel lets everybody take. */
+static int try_file_receive(const struct canary_stage *s)
+{
+	_cleanup_close_ int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	if (self < 0)
+		return errno;
+	return errno_of_fd(syscall(SYS_pidfd_getfd, self, s->secret_fd, 0));
+}
+
+static int try_file_permission(const struct canary_stage *s)
+{
+	char byte;
+
+	return errno_of(pread(s->held, &byte, 1, 0));
+}
+
+static int try_file_lock(const struct canary_stage *s)
+{
+	return errno_of(flock(s->held, LOCK_SH | LOCK_NB));
+}
+
+static int try_mmap_held(const struct canary_stage *s)
+{
+	return errno_of_map(mmap(NULL, CANARY_PAGE, PROT_READ, MAP_PRIVATE, s->held, 0));
+}
+
+static int try_socket_recvmsg(const struct canary_stage *s)
+{
+	char byte;
+
+	return errno_of(recv(s->held_pair[0], &byte, 1, MSG_DONTWAIT));
+}
+
+static int try_socket_accept(const struct canary_stage *s)
+{
+	return errno_of_fd(accept4(s->held_listener, NULL, NULL, SOCK_CLOEXEC));
+}
+
 const struct canary_attempt canary_attempts[] = {
 	{BH_HOOK_CGROUP_MOVE, CANARY_MOVE, NULL},
 	{BH_HOOK_SENDMSG4, CANARY_OUTSIDER, try_sendmsg4},
@@ -458,6 +498,12 @@ const struct canary_attempt canary_attempts[] = {
 	{BH_HOOK_ANON_INODE, CANARY_INSIDER, try_anon_inode},
 	{BH_HOOK_FILE_FCNTL, CANARY_INSIDER, try_file_fcntl},
 	{BH_HOOK_FILE_IOCTL, CANARY_INSIDER, try_file_ioctl},
+	{BH_HOOK_FILE_RECEIVE, CANARY_INSIDER, try_file_receive},
+	{BH_HOOK_FILE_PERMISSION, CANARY_INSIDER, try_file_permission},
+	{BH_HOOK_FILE_LOCK, CANARY_INSIDER, try_file_lock},
+	{BH_HOOK_MMAP_HELD, CANARY_INSIDER, try_mmap_held},
+	{BH_HOOK_SOCKET_RECVMSG, CANARY_INSIDER, try_socket_recvmsg},
+	{BH_HOOK_SOCKET_ACCEPT, CANARY_INSIDER, try_socket_accept},
 	/* Its grandchild lives until the caller has looked at it. */
 	{BH_HOOK_TASK_ALLOC, CANARY_INSIDER, try_task_alloc},
 	/* Last: who gets a user namespace loses its capabilities outside. */

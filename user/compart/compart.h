@@ -26,8 +26,9 @@ struct compartment {
 	char **vars;	   /* "NAME=value" overrides, NULL-terminated */
 	char *include_dir; /* "": the built-in one */
 	char *digest;	   /* of the text in force, hexadecimal; "" when an older agent attached */
-	bool starting; /* attached at a unit's start: what joins is judged from its first exec */
-	pid_t owner;   /* on whose behalf: an empty cgroup of ours goes when it is dead */
+	char **revoked; /* what it may not use any more of what it held, in words; NULL-terminated */
+	bool starting;	/* attached at a unit's start: what joins is judged from its first exec */
+	pid_t owner;	/* on whose behalf: an empty cgroup of ours goes when it is dead */
 	__u64 owner_start;     /* its start time, since process ids are used again */
 	struct policy *loaded; /* what is enforced, for explaining events; NULL until loaded */
 };
@@ -106,9 +107,22 @@ int mounts_translate(const struct mounts *mounts, __u32 sbid, const char *path, 
 		     char *buffer, size_t size);
 
 /* --- inventory.c: what the frozen processes already hold, judged by the policy --- */
-/* -EPERM and error when something is refused under existing: refuse; lines in report. */
+struct revoked_fd {
+	pid_t pid, tid; /* whose table */
+	int fd;
+	bool is_socket;
+};
+struct revocations {
+	struct revoked_fd *items; /* by process, as inventory_judge looked at them */
+	size_t n;
+	char **lines; /* what the first BH_MAX_RECORD_LINES are; NULL-terminated, or NULL */
+	size_t nlines;
+};
+void revocations_done(struct revocations *revocations);
+/* -EPERM and error when something is refused under existing: refuse, or cannot be revoked; lines in
+ * report. */
 int inventory_judge(const struct policy *policy, const pid_t *pids, size_t npids,
-		    struct report *report, struct error *error);
+		    struct report *report, struct revocations *revoked, struct error *error);
 
 /* --- canary.c: every hook refused, by syscall result and counter, from inside a scratch
  * compartment --- */

@@ -136,6 +136,9 @@ static int reap(struct kern *kern, __u32 id, const struct bh_compartment *entry)
 		labelled = count_labelled(kern, id);
 	if (labelled)
 		return labelled < 0 ? (int)labelled : 0;
+	/* Nobody bears the serial that open files are revoked for. */
+	if (kern_revoke_end(kern, entry->serial))
+		return -EIO;
 	/* The entry goes first: a generation that is gone refuses, and nobody refers to it now. */
 	if (kern_compartment_free(kern, id))
 		return -EIO;
@@ -160,7 +163,11 @@ int compartment_release(struct kern *kern, __u32 id, __u64 cgroup_id, struct err
 		kern_egress_detach(kern, cgroup_id);
 		kern_cgroup_unset(kern, cgroup_id);
 	}
-	r = reap(kern, id, &entry);
+	r = kern_revoke_end(kern, entry.serial);
+	if (r == 0)
+		r = kern_rechecks_settle(kern);
+	if (r == 0)
+		r = reap(kern, id, &entry);
 	return r < 0 ? error_set(error, -r,
 				 "compartment %u: released, and its labels could not be "
 				 "counted: bulkhead sweeps it later",
@@ -404,6 +411,9 @@ int compartments_sweep_locked(struct kern *kern, struct error *error)
 		else
 			freed += r;
 	}
+	/* What was revoked may have been closed everywhere since. */
+	if (kern_rechecks_settle(kern) < 0)
+		log_warning("the re-checks of revoked descriptors stay attached");
 	return failed ? failed : freed;
 }
 

@@ -133,6 +133,10 @@ static struct finding find(struct examination *x, enum bh_hook hook)
 	switch (state) {
 	case KERN_HOOK_ABSENT:
 		return (struct finding){"absent", NULL, "", true};
+	case KERN_HOOK_IDLE:
+		return (struct finding){
+			"idle", "attached, and proved, while a compartment has revoked descriptors",
+			"", false};
 	case KERN_HOOK_ATTACHED:
 	case KERN_HOOK_PER_CGROUP:
 		return proved(x, &x->results[hook]);

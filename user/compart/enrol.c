@@ -18,6 +18,7 @@ struct enrolment {
 	struct report *report;
 	struct compartment *c;
 	struct mounts mounts;
+	struct revocations revoked;
 	pid_t *pids; /* members; of a frozen subtree from enrol_freeze on */
 	size_t npids;
 	struct bh_compartment entry;
@@ -235,7 +236,17 @@ static int enrol_judge(struct enrolment *e, struct error *error)
 {
 	if (e->request->starting)
 		return 0;
-	return inventory_judge(e->c->loaded, e->pids, e->npids, e->report, error);
+	return inventory_judge(e->c->loaded, e->pids, e->npids, e->report, &e->revoked, error);
+}
+
+/* Before the canary, which proves what is attached for it. */
+static int enrol_revoke(struct enrolment *e, struct error *error)
+{
+	strings_free(e->c->revoked);
+	e->c->revoked = strings_copy((const char *const *)e->revoked.lines);
+	if (!e->c->revoked)
+		return error_set(error, ENOMEM, "out of memory");
+	return revoke_held(e->kern, e->entry.serial, &e->revoked, error);
 }
 
 static int enrol_prove(struct enrolment *e, struct error *error)
@@ -250,6 +261,15 @@ static int enrol_enforce(struct enrolment *e, struct error *error)
 	e->entry.state = BH_STATE_ENFORCED;
 	e->entry.mode = e->c->loaded->mode;
 	return entry_write(e->kern, e->c->id, &e->entry, error);
+}
+
+/* Not before everything that can fail: a connection does not come back. Not in audit mode, in which
+ * nothing is taken. */
+static int enrol_disconnect(struct enrolment *e, struct error *error _unused_)
+{
+	if (e->entry.mode == BH_MODE_ENFORCE)
+		revoke_connections(&e->revoked, e->report);
+	return 0;
 }
 
 static int enrol_let_go(struct enrolment *e, struct error *error)
@@ -274,10 +294,11 @@ static const struct {
 	const char *what;
 	int (*run)(struct enrolment *e, struct error *error);
 } steps[] = {
-	{"record", enrol_record},   {"compile", enrol_compile}, {"arm", enrol_arm},
-	{"freeze", enrol_freeze},   {"label", enrol_label},	{"jit", enrol_jit},
-	{"view", enrol_refresh},    {"inventory", enrol_judge}, {"canary", enrol_prove},
-	{"enforce", enrol_enforce}, {"let go", enrol_let_go},
+	{"record", enrol_record}, {"compile", enrol_compile}, {"arm", enrol_arm},
+	{"freeze", enrol_freeze}, {"label", enrol_label},     {"jit", enrol_jit},
+	{"view", enrol_refresh},  {"inventory", enrol_judge}, {"revoke", enrol_revoke},
+	{"canary", enrol_prove},  {"enforce", enrol_enforce}, {"disconnect", enrol_disconnect},
+	{"let go", enrol_let_go},
 };
 
 /* --- and back --- */
@@ -421,5 +442,6 @@ int compartment_attach(struct kern *kern, const struct attach_request *request,
 		*ret = TAKE_PTR(c);
 	free(e.pids);
 	mounts_done(&e.mounts);
+	revocations_done(&e.revoked);
 	return r ? error_set(error, -r, "%s", why.text) : 0;
 }

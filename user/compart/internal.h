@@ -106,6 +106,14 @@ int mounts_tables(const pid_t *pids, size_t npids, char **ret);
 /* The mount a descriptor of ours stands on. */
 int fd_mount(int fd, unsigned int *ret);
 
+/* --- revoke.c: what an inventory gave up, taken away --- */
+/* The subtree is frozen, and its compartment not enforced yet. */
+int revoke_held(struct kern *kern, __u64 serial, const struct revocations *revoked,
+		struct error *error);
+/* Shuts the sockets among them down for all who hold them. What cannot be is told: its uses are refused
+ * all the same. */
+void revoke_connections(const struct revocations *revoked, struct report *report);
+
 /* --- compartment.c --- */
 /* With nested-sandbox what a user namespace has is its maker's, so none may be older than the policy.
  * 0, or -EPERM and an error that names the process. */
@@ -135,9 +143,11 @@ struct inventory {
 	unsigned int *mounts; /* ids, sorted, of what members and we see */
 	size_t nmounts;
 	struct report *report;
-	size_t refused;	 /* things refused */
-	size_t unlisted; /* of these, what the report has no line for */
-	char first[256]; /* the first of them */
+	struct revocations *revoked; /* NULL: what would be revoked is refused */
+	bool failed;		     /* for want of memory */
+	size_t refused;		     /* things refused */
+	size_t unlisted;	     /* of these, what the report has no line for */
+	char first[256];	     /* the first of them */
 	uint64_t deadline_ms;
 	char comm[32]; /* of the process looked at */
 	struct memo {
@@ -148,8 +158,13 @@ struct inventory {
 };
 /* policy_explain, remembered. */
 bool inventory_allows(struct inventory *inv, const char *path, __u32 perms);
-void inventory_refuse(struct inventory *inv, pid_t pid, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+/* What the policy does not allow, by what it says of that kind: refused or reported. */
+void inventory_refuse(struct inventory *inv, enum existing_kind kind, pid_t pid, const char *format,
+		      ...) __attribute__((format(printf, 4, 5)));
+/* The same of a descriptor that can be revoked, if it may. */
+void inventory_refuse_fd(struct inventory *inv, enum existing_kind kind,
+			 const struct revoked_fd *held, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 void inventory_note(struct inventory *inv, pid_t pid, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Names of open files are told by the kernel, and made up by who owns a mount: inventory_name.c. */
@@ -164,6 +179,8 @@ bool inventory_is_member(const struct inventory *inv, pid_t pid);
 int inventory_descriptors(struct inventory *inv, pid_t pid, struct error *error);
 int inventory_mappings(struct inventory *inv, pid_t pid, struct error *error);
 int inventory_tracees(struct inventory *inv, struct error *error);
+/* The holder's own descriptor, duplicated, or -errno. */
+int descriptor_borrow(pid_t pid, pid_t tid, int number);
 /* May the program of this process have writable and executable memory? */
 bool process_may_jit(const struct policy *policy, pid_t pid);
 

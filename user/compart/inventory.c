@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <string.h>
+#include "audit/escape.h"
 
 static size_t memo_slot(const char *path, __u32 perms)
 {
@@ -70,7 +71,23 @@ static bool has_room(const struct inventory *inv)
 	return inv->report && inv->report->n < BH_MAX_REPORT_LINES;
 }
 
-void inventory_refuse(struct inventory *inv, pid_t pid, const char *format, ...)
+static void list(struct inventory *inv, const char *line)
+{
+	if (!has_room(inv) || report_add(inv->report, "%s", line))
+		inv->unlisted++;
+}
+
+static void refuse_line(struct inventory *inv, enum existing_kind kind, const char *line)
+{
+	bool report = inv->policy->existing[kind] == EXISTING_REPORT;
+
+	if (!report && !inv->refused++)
+		snprintf(inv->first, sizeof(inv->first), "%.*s", (int)sizeof(inv->first) - 1, line);
+	list(inv, line);
+}
+
+void inventory_refuse(struct inventory *inv, enum existing_kind kind, pid_t pid, const char *format,
+		      ...)
 {
 	char line[512];
 	va_list ap;
@@ -78,10 +95,52 @@ void inventory_refuse(struct inventory *inv, pid_t pid, const char *format, ...)
 	va_start(ap, format);
 	line_of(inv, pid, format, ap, line, sizeof(line));
 	va_end(ap);
-	if (!inv->refused++)
-		snprintf(inv->first, sizeof(inv->first), "%.*s", (int)sizeof(inv->first) - 1, line);
-	if (!has_room(inv) || report_add(inv->report, "%s", line))
-		inv->unlisted++;
+	if (inv->policy->existing[kind] == EXISTING_REVOKE)
+		strncat(line, " (and it cannot be revoked)", sizeof(line) - strlen(line) - 1);
+	refuse_line(inv, kind, line);
+}
+
+static int give_up(struct inventory *inv, const struct revoked_fd *held, const char *line)
+{
+	struct revocations *to = inv->revoked;
+	_cleanup_free_ char *escaped = NULL;
+	struct revoked_fd *bigger = reallocarray(to->items, to->n + 1, sizeof(*bigger));
+
+	if (!bigger)
+		return -ENOMEM;
+	to->items = bigger;
+	to->items[to->n++] = *held;
+	if (to->nlines == BH_MAX_RECORD_LINES)
+		return 0;
+	/* For a record, which is UTF-8: names need not be. */
+	escaped = escape_bytes(line, strlen(line));
+	return escaped ? strings_push(&to->lines, &to->nlines, escaped) : -ENOMEM;
+}
+
+void inventory_refuse_fd(struct inventory *inv, enum existing_kind kind,
+			 const struct revoked_fd *held, const char *format, ...)
+{
+	bool may = inv->policy->existing[kind] == EXISTING_REVOKE && inv->revoked;
+	char line[512], told[sizeof(line) + 16];
+	va_list ap;
+
+	va_start(ap, format);
+	line_of(inv, held->pid, format, ap, line, sizeof(line));
+	va_end(ap);
+	if (!may) {
+		refuse_line(inv, kind, line);
+		return;
+	}
+	inv->failed = inv->failed || give_up(inv, held, line) < 0;
+	snprintf(told, sizeof(told), "revoked: %s", line);
+	list(inv, told);
+}
+
+void revocations_done(struct revocations *revocations)
+{
+	free(revocations->items);
+	strings_free(revocations->lines);
+	*revocations = (struct revocations){};
 }
 
 void inventory_note(struct inventory *inv, pid_t pid, const char *format, ...)
@@ -138,18 +197,20 @@ static int judge_process(struct inventory *inv, pid_t pid, struct error *error)
 
 static int verdict(const struct inventory *inv, struct error *error)
 {
-	if (!inv->refused || inv->policy->existing == EXISTING_REPORT)
+	if (inv->failed)
+		return error_set(error, ENOMEM, "out of memory");
+	if (!inv->refused)
 		return 0;
 	return error_set(error, EPERM,
 			 "%s: the processes hold %zu thing%s that the policy does not allow, "
 			 "the first: %s. Close or restart, allow in the policy, keep by "
-			 "existing: {keep: [...]}, or take the risk by existing: {default: "
-			 "report}",
+			 "existing: {keep: [...]}, take descriptors of files and sockets away by "
+			 "existing: {default: revoke}, or take the risk by {default: report}",
 			 inv->policy->name, inv->refused, inv->refused == 1 ? "" : "s", inv->first);
 }
 
 int inventory_judge(const struct policy *policy, const pid_t *pids, size_t npids,
-		    struct report *report, struct error *error)
+		    struct report *report, struct revocations *revoked, struct error *error)
 {
 	struct inventory *inv = calloc(1, sizeof(*inv));
 	int r = 0;
@@ -160,6 +221,7 @@ int inventory_judge(const struct policy *policy, const pid_t *pids, size_t npids
 	inv->pids = pids;
 	inv->npids = npids;
 	inv->report = report;
+	inv->revoked = revoked;
 	inv->deadline_ms = clock_ms() + BH_INVENTORY_MS;
 	r = inventory_names_open(inv, error);
 	for (size_t i = 0; !r && i < npids; i++) {

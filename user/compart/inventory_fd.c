@@ -55,20 +55,29 @@ static bool keeps(const struct inventory *inv, const struct held *h, unsigned in
 	return inv->policy->keep & what && (what != KEEP_STDIO || h->fd <= 2);
 }
 
-/* What gives power over others or the kernel is no input or output: not kept as such. */
+/* What gives power over others or the kernel is no input or output: not kept as such. Nor revoked:
+ * what it does, it does without being read or written, or others wait for what it says. */
 static void refuse_power(struct inventory *inv, const struct held *h, const char *why)
 {
-	inventory_refuse(inv, h->pid, "fd %d: %s: %s", h->fd, h->text, why);
+	inventory_refuse(inv, EXISTING_OTHERS, h->pid, "fd %d: %s: %s", h->fd, h->text, why);
+}
+
+static struct revoked_fd as_revoked(const struct held *h, bool is_socket)
+{
+	return (struct revoked_fd){h->pid, h->tid, h->fd, is_socket};
 }
 
 /* A refusal, unless it is one of the three descriptors that a policy may keep: any file or socket.
  */
-static void refuse(struct inventory *inv, const struct held *h, const char *what, const char *why)
+static void refuse(struct inventory *inv, const struct held *h, enum existing_kind kind,
+		   const char *what, const char *why)
 {
+	struct revoked_fd held = as_revoked(h, kind == EXISTING_SOCKETS);
+
 	if (keeps(inv, h, KEEP_STDIO))
 		inventory_note(inv, h->pid, "fd %d: kept (stdio): %s%s", h->fd, what, h->text);
 	else
-		inventory_refuse(inv, h->pid, "fd %d: %s%s: %s", h->fd, what, h->text, why);
+		inventory_refuse_fd(inv, kind, &held, "fd %d: %s%s: %s", h->fd, what, h->text, why);
 }
 
 static void judge_anonymous(struct inventory *inv, const struct held *h)
@@ -87,8 +96,13 @@ static void judge_anonymous(struct inventory *inv, const struct held *h)
 
 static void judge_pidfd(struct inventory *inv, const struct held *h)
 {
+	struct revoked_fd held = as_revoked(h, false);
+
+	/* Revoked or not, each use of it is judged by that process. */
 	if (h->pidfd_of > 0 && !inventory_is_member(inv, h->pidfd_of))
-		refuse_power(inv, h, "the process it stands for is outside");
+		inventory_refuse_fd(inv, EXISTING_OTHERS, &held,
+				    "fd %d: %s: the process it stands for is outside", h->fd,
+				    h->text);
 }
 
 static void judge_namespace(struct inventory *inv, const struct held *h)
@@ -98,18 +112,18 @@ static void judge_namespace(struct inventory *inv, const struct held *h)
 
 /* --- sockets --- */
 
-/* The holder's own descriptor, duplicated: a thread with a table of its own has no pidfd on 6.1. */
-static int borrow(const struct held *h)
+/* A thread with a table of its own has no pidfd on 6.1. */
+int descriptor_borrow(pid_t pid, pid_t tid, int number)
 {
 	_cleanup_close_ int pidfd = -1;
 	int fd;
 
-	if (h->tid != h->pid)
+	if (tid != pid)
 		return -EOPNOTSUPP;
-	pidfd = (int)syscall(SYS_pidfd_open, h->pid, 0);
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd < 0)
 		return -errno;
-	fd = (int)syscall(SYS_pidfd_getfd, pidfd, h->fd, 0);
+	fd = (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -184,7 +198,7 @@ static void judge_unix(struct inventory *inv, const struct held *h, int fd)
 	}
 	snprintf(why, sizeof(why), "no rule allows to connect to %s", peer);
 	if (!inventory_allows(inv, peer, BH_PERM_CONNECT))
-		refuse(inv, h, "unix ", why);
+		refuse(inv, h, EXISTING_SOCKETS, "unix ", why);
 }
 
 static const char *family_name(int family)
@@ -204,15 +218,16 @@ static const char *family_name(int family)
 
 static void judge_socket(struct inventory *inv, const struct held *h)
 {
-	_cleanup_close_ int fd = borrow(h);
+	_cleanup_close_ int fd = descriptor_borrow(h->pid, h->tid, h->fd);
 	int family = fd < 0 ? -1 : socket_option(fd, SO_DOMAIN);
 
 	if (family == AF_UNIX)
 		judge_unix(inv, h, fd);
 	else if (family < 0)
-		refuse(inv, h, "", "it cannot be looked at");
+		refuse(inv, h, EXISTING_SOCKETS, "", "it cannot be looked at");
 	else
-		refuse(inv, h, family_name(family), "the policy opens no network");
+		refuse(inv, h, EXISTING_SOCKETS, family_name(family),
+		       "the policy opens no network");
 }
 
 /* --- files --- */
@@ -245,11 +260,12 @@ static void judge_file(struct inventory *inv, const struct held *h)
 	perms_to_text(perms, what, sizeof(what) - 1);
 	strcat(what, " ");
 	if (n >= sizeof(deleted) && !strcmp(h->text + n - (sizeof(deleted) - 1), deleted))
-		refuse(inv, h, what, "no rule can name a file that was deleted");
+		refuse(inv, h, EXISTING_FILES, what, "no rule can name a file that was deleted");
 	else if (!inventory_sees(inv, h->mount))
-		refuse(inv, h, what, "it was opened on a mount that is gone or of others");
+		refuse(inv, h, EXISTING_FILES, what,
+		       "it was opened on a mount that is gone or of others");
 	else if (!inventory_allows(inv, h->text, perms))
-		refuse(inv, h, what, "no rule allows it");
+		refuse(inv, h, EXISTING_FILES, what, "no rule allows it");
 }
 
 /* By how the link's text begins; without a judge: free. What is not here is refused. */
@@ -282,7 +298,7 @@ static void judge(struct inventory *inv, const struct held *h)
 			kinds[i].judge(inv, h);
 		return;
 	}
-	refuse(inv, h, "", "of a kind this version does not know");
+	refuse_power(inv, h, "of a kind this version does not know");
 }
 
 /* --- the tables --- */

@@ -47,10 +47,11 @@ static void judge_memory(struct inventory *inv, pid_t pid, const struct mapping 
 
 	link_of(pid, m, link);
 	if (m->bits & MAPPING_EXEC)
-		inventory_refuse(inv, pid, "runs %s, which no rule can name", m->path);
-	else if (m->bits & MAPPING_SHARED && !link_is_nameless(link))
-		inventory_refuse(inv, pid, "shares memory with %s, a file by another name",
+		inventory_refuse(inv, EXISTING_MAPPINGS, pid, "runs %s, which no rule can name",
 				 m->path);
+	else if (m->bits & MAPPING_SHARED && !link_is_nameless(link))
+		inventory_refuse(inv, EXISTING_MAPPINGS, pid,
+				 "shares memory with %s, a file by another name", m->path);
 }
 
 static void judge_file(struct inventory *inv, pid_t pid, const struct mapping *m)
@@ -64,7 +65,7 @@ static void judge_file(struct inventory *inv, pid_t pid, const struct mapping *m
 		return;
 	link_of(pid, m, link);
 	if (!inventory_sees_link(inv, link)) {
-		inventory_refuse(inv, pid,
+		inventory_refuse(inv, EXISTING_MAPPINGS, pid,
 				 "maps %s: it was opened on a mount that is gone or of "
 				 "others",
 				 m->path);
@@ -73,21 +74,24 @@ static void judge_file(struct inventory *inv, pid_t pid, const struct mapping *m
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
 		runs = runs || inventory_allows(inv, m->path, ways[i]);
 	if (m->bits & MAPPING_EXEC && !runs)
-		inventory_refuse(inv, pid, "maps %s: no rule allows to run it or map-exec",
-				 m->path);
+		inventory_refuse(inv, EXISTING_MAPPINGS, pid,
+				 "maps %s: no rule allows to run it or map-exec", m->path);
 	if (!(m->bits & MAPPING_SHARED))
 		return;
 	if (m->bits & MAPPING_WRITE && !inventory_allows(inv, m->path, BH_PERM_WRITE))
-		inventory_refuse(inv, pid, "shares memory with %s: no rule allows write", m->path);
+		inventory_refuse(inv, EXISTING_MAPPINGS, pid,
+				 "shares memory with %s: no rule allows write", m->path);
 	else if (m->bits & MAPPING_READ && !(m->bits & (MAPPING_EXEC | MAPPING_WRITE)) &&
 		 !inventory_allows(inv, m->path, BH_PERM_READ))
-		inventory_refuse(inv, pid, "shares memory with %s: no rule allows read", m->path);
+		inventory_refuse(inv, EXISTING_MAPPINGS, pid,
+				 "shares memory with %s: no rule allows read", m->path);
 }
 
 static void judge_nameless(struct inventory *inv, pid_t pid, const struct mapping *m, bool jit)
 {
 	if (m->bits & MAPPING_EXEC && !jit)
-		inventory_refuse(inv, pid, "%llx-%llx: executable %s, and its program has no jit",
+		inventory_refuse(inv, EXISTING_MAPPINGS, pid,
+				 "%llx-%llx: executable %s, and its program has no jit",
 				 (unsigned long long)m->start, (unsigned long long)m->end,
 				 text_of(m));
 }
@@ -116,7 +120,8 @@ static void judge(struct inventory *inv, pid_t pid, const struct mapping *m, boo
 		judge_memory(inv, pid, m);
 		break;
 	case MAPPING_OBJECT:
-		inventory_refuse(inv, pid, "maps %s: no rule can allow it", m->path);
+		inventory_refuse(inv, EXISTING_MAPPINGS, pid, "maps %s: no rule can allow it",
+				 m->path);
 		break;
 	}
 }

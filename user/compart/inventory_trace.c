@@ -36,7 +36,7 @@ static void judge_thread(struct inventory *inv, const char *pid, const char *tid
 	if (!inventory_is_member(inv, tracer))
 		return;
 	process_comm(tracer, inv->comm, sizeof(inv->comm));
-	inventory_refuse(inv, tracer, "traces process %s, which is outside", pid);
+	inventory_refuse(inv, EXISTING_OTHERS, tracer, "traces process %s, which is outside", pid);
 }
 
 static void judge_process(struct inventory *inv, const char *pid)

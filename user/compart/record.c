@@ -40,8 +40,9 @@ struct compartment *compartment_new(void)
 	for (size_t i = 0; i < NTEXTS; i++)
 		*text_of(c, i) = strdup("");
 	c->vars = strings_copy(NULL);
+	c->revoked = strings_copy(NULL);
 	for (size_t i = 0; i < NTEXTS; i++) {
-		if (*text_of(c, i) && c->vars)
+		if (*text_of(c, i) && c->vars && c->revoked)
 			continue;
 		compartment_free(c);
 		return NULL;
@@ -56,6 +57,7 @@ void compartment_free(struct compartment *c)
 	for (size_t i = 0; i < NTEXTS; i++)
 		free(*text_of(c, i));
 	strings_free(c->vars);
+	strings_free(c->revoked);
 	policy_free(c->loaded);
 	free(c);
 }
@@ -65,12 +67,12 @@ static void record_path(__u32 id, char *buffer, size_t size)
 	snprintf(buffer, size, RECORD_DIR "/%u.json", id);
 }
 
-static json_t *vars_to_json(char *const *vars)
+static json_t *strings_to_json(char *const *strings)
 {
 	json_t *list = json_array();
 
-	for (; *vars; vars++)
-		if (json_array_append_new(list, json_string(*vars))) {
+	for (; *strings; strings++)
+		if (json_array_append_new(list, json_string(*strings))) {
 			json_decref(list);
 			return NULL;
 		}
@@ -79,11 +81,12 @@ static json_t *vars_to_json(char *const *vars)
 
 static json_t *to_json(const struct compartment *c)
 {
-	json_t *o = json_pack("{s:I, s:I, s:I, s:b, s:I, s:I, s:o}", "id", (json_int_t)c->id,
-			      "generation", (json_int_t)c->generation, "cgroup_id",
-			      (json_int_t)c->cgroup_id, "starting", c->starting, "owner",
-			      (json_int_t)c->owner, "owner_start", (json_int_t)c->owner_start,
-			      "vars", vars_to_json(c->vars));
+	json_t *o =
+		json_pack("{s:I, s:I, s:I, s:b, s:I, s:I, s:o, s:o}", "id", (json_int_t)c->id,
+			  "generation", (json_int_t)c->generation, "cgroup_id",
+			  (json_int_t)c->cgroup_id, "starting", c->starting, "owner",
+			  (json_int_t)c->owner, "owner_start", (json_int_t)c->owner_start, "vars",
+			  strings_to_json(c->vars), "revoked", strings_to_json(c->revoked));
 
 	for (size_t i = 0; o && i < NTEXTS; i++) {
 		if (json_object_set_new(o, texts[i].key, json_string(*text_of(c, i)))) {
@@ -145,7 +148,7 @@ static int take_texts(struct compartment *c, const json_t *o)
 	return 0;
 }
 
-static int take_vars(struct compartment *c, const json_t *list)
+static int take_strings(char ***to, const json_t *list)
 {
 	size_t n = 0, i;
 	json_t *value;
@@ -153,7 +156,7 @@ static int take_vars(struct compartment *c, const json_t *list)
 	json_array_foreach (list, i, value) {
 		if (!json_is_string(value))
 			return -EINVAL;
-		if (strings_push(&c->vars, &n, json_string_value(value)))
+		if (strings_push(to, &n, json_string_value(value)))
 			return -ENOMEM;
 	}
 	return 0;
@@ -177,7 +180,10 @@ static int from_json(struct compartment *c, json_t *o, __u32 id)
 	c->owner = (pid_t)owner;
 	c->owner_start = (__u64)owner_start;
 	r = take_texts(c, o);
-	return r ? r : take_vars(c, vars);
+	if (!r)
+		r = take_strings(&c->vars, vars);
+	/* Records of an older agent have none. */
+	return r ? r : take_strings(&c->revoked, json_object_get(o, "revoked"));
 }
 
 int compartment_load(__u32 id, struct compartment **ret, struct error *error)

@@ -33,6 +33,19 @@ static json_t *tally_record(struct kern *kern, __u32 id)
 			 (json_int_t)tally.unsure);
 }
 
+/* Open files that live, and in words what they are. */
+static json_t *revoked_record(struct kern *kern, const struct compartment *c, __u64 serial)
+{
+	json_t *array = json_array();
+	__u32 n = 0;
+
+	if (serial)
+		kern_revoked(kern, serial, &n);
+	for (char **line = c->revoked; line && *line; line++)
+		json_array_append_new(array, json_string(*line));
+	return json_pack("{s:I, s:o}", "open", (json_int_t)n, "held", array);
+}
+
 static size_t count_processes(const char *cgroup)
 {
 	_cleanup_free_ pid_t *pids = NULL;
@@ -65,13 +78,14 @@ json_t *status_record(struct kern *kern, const struct compartment *c)
 	bool there = kern_compartment_get(kern, c->id, &entry) == 0;
 	bool stands = is_standing(c);
 
-	return json_pack("{s:I, s:o, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o}", "id",
-			 (json_int_t)c->id, "name", text_record(c->name), "state",
+	return json_pack("{s:I, s:o, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o}",
+			 "id", (json_int_t)c->id, "name", text_record(c->name), "state",
 			 state_text(&entry, there, stands), "mode", mode_name(entry.mode),
 			 "generation", (json_int_t)entry.generation, "policy",
 			 text_record(c->policy), "vars", vars_record(c->vars), "include_dir",
 			 text_record(c->include_dir), "digest", text_record(c->digest), "cgroup",
 			 text_record(c->cgroup), "unit", text_record(c->unit), "processes",
 			 (json_int_t)(stands ? count_processes(c->cgroup) : 0), "tally",
-			 tally_record(kern, c->id));
+			 tally_record(kern, c->id), "revoked",
+			 revoked_record(kern, c, there ? entry.serial : 0));
 }

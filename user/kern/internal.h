@@ -25,6 +25,7 @@ struct btf;
 	X(EGRESS, "bh_egress")             \
 	X(QUERIES, "bh_queries")           \
 	X(METAS, "bh_metas")               \
+	X(REVOKED, "bh_revoked")           \
 	X(ASK, "data_ask")                 \
 	X(CACHE, "data_cache")
 
@@ -64,6 +65,16 @@ bool kern_has_hook(const struct btf *btf, const char *hook);
 
 int kern_meta_read(struct kern *kern, struct bh_meta *ret);
 int kern_meta_write(struct kern *kern, const struct bh_meta *meta);
+/* Programs that are attached while something is revoked, and their links meanwhile: pins by the name of
+ * the hook. */
+#define KERN_RECHECKS "rechecks"
+#define KERN_RECHECK_LINKS "recheck-links"
+/* Which of these carries the hook's row, or NULL: an own pin of the set does. */
+const char *kern_recheck_of(enum bh_hook hook);
+/* 0, or -ESTALE: something is revoked and not all that re-checks is attached. */
+int kern_rechecks_check(struct kern *kern, struct error *error);
+/* Pins in a directory below KERN_PIN_DIR; none where there is no directory. */
+int kern_pins_count(const char *directory, __u32 *ret);
 /* Path of a pin below KERN_PIN_DIR. */
 void kern_pin_path(char *buffer, size_t size, const char *directory, const char *name);
 /* Removes a directory of pins and everything below it. */

@@ -182,24 +182,24 @@ int kern_meta_write(struct kern *kern, const struct bh_meta *meta)
 											: 0;
 }
 
-/* Every link that the set was pinned with must still be there: a set that lost one is not adopted.
- */
-static int count_pins(const char *directory, __u32 *ret)
+int kern_pins_count(const char *directory, __u32 *ret)
 {
 	char path[PATH_MAX];
 	_cleanup_closedir_ DIR *dir = NULL;
 	struct dirent *e;
 
+	*ret = 0;
 	kern_pin_path(path, sizeof(path), directory, NULL);
 	dir = opendir(path);
 	if (!dir)
-		return -errno;
+		return errno == ENOENT ? 0 : -errno;
 	for (*ret = 0; (e = readdir(dir));)
 		*ret += e->d_name[0] != '.';
 	return 0;
 }
 
-/* Those of programs that no row of the table of hooks tells of, too. */
+/* Every link that the set was pinned with must still be there: a set that lost one is not adopted. Those
+ * of programs that no row of the table of hooks tells of, too. */
 static int check_number(struct kern *kern, struct error *error)
 {
 	struct bh_meta meta;
@@ -207,7 +207,7 @@ static int check_number(struct kern *kern, struct error *error)
 	int r = kern_meta_read(kern, &meta);
 
 	if (r == 0)
-		r = count_pins("links", &n);
+		r = kern_pins_count("links", &n);
 	if (r < 0)
 		return error_set(error, -r, "cannot count the links in %s: %s", KERN_PIN_DIR,
 				 strerror(-r));
@@ -300,6 +300,8 @@ static int open_set(struct kern *kern, struct error *error)
 	if (r == 0)
 		r = check_links(kern, error);
 	if (r == 0)
+		r = kern_rechecks_check(kern, error);
+	if (r == 0)
 		r = kern_superblocks_fixed(kern, error);
 	if (r == 0 && (!there || cache_is_unwanted()))
 		kern_cache_switch(kern, !cache_is_unwanted());
@@ -380,11 +382,35 @@ static bool is_per_cgroup(enum bh_hook hook)
 	       hook == BH_HOOK_SENDMSG6;
 }
 
+/* A hook without its link. */
+static int state_without(struct kern *kern, enum bh_hook carrier, enum kern_hook_state *ret)
+{
+	const char *recheck = kern_recheck_of(carrier);
+	__u32 revoked = 0;
+	int r;
+
+	if (!kern->btf)
+		kern->btf = btf__load_vmlinux_btf();
+	if (!kern->btf)
+		return -errno;
+	*ret = carrier == BH_HOOK_CGROUP_MOVE ||
+			       kern_has_hook(kern->btf, recheck ?: hook_name(carrier))
+		       ? KERN_HOOK_LOST
+		       : KERN_HOOK_ABSENT;
+	if (!recheck || *ret == KERN_HOOK_ABSENT)
+		return 0;
+	r = kern_revoked(kern, 0, &revoked);
+	if (r == 0 && !revoked)
+		*ret = KERN_HOOK_IDLE;
+	return r;
+}
+
 int kern_hook_state(struct kern *kern, enum bh_hook hook, enum kern_hook_state *ret,
 		    __u32 *ret_link_id)
 {
 	/* Refused in task_alloc, counted apart. */
 	enum bh_hook carrier = hook == BH_HOOK_CLONE_INTO_CGROUP ? BH_HOOK_TASK_ALLOC : hook;
+	const char *recheck = kern_recheck_of(hook);
 	_cleanup_close_ int fd = -1;
 	struct bpf_link_info info = {};
 	__u32 size = sizeof(info);
@@ -395,7 +421,8 @@ int kern_hook_state(struct kern *kern, enum bh_hook hook, enum kern_hook_state *
 		*ret = KERN_HOOK_PER_CGROUP;
 		return 0;
 	}
-	kern_pin_path(path, sizeof(path), "links", hook_name(carrier));
+	kern_pin_path(path, sizeof(path), recheck ? KERN_RECHECK_LINKS : "links",
+		      recheck ?: hook_name(carrier));
 	fd = bpf_obj_get(path);
 	if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0) {
 		*ret = KERN_HOOK_ATTACHED;
@@ -404,12 +431,5 @@ int kern_hook_state(struct kern *kern, enum bh_hook hook, enum kern_hook_state *
 	}
 	if (fd < 0 && errno != ENOENT)
 		return -errno;
-	if (!kern->btf)
-		kern->btf = btf__load_vmlinux_btf();
-	if (!kern->btf)
-		return -errno;
-	*ret = carrier == BH_HOOK_CGROUP_MOVE || kern_has_hook(kern->btf, hook_name(carrier))
-		       ? KERN_HOOK_LOST
-		       : KERN_HOOK_ABSENT;
-	return 0;
+	return state_without(kern, carrier, ret);
 }

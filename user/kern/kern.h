@@ -72,6 +72,7 @@ enum kern_hook_state {
 	KERN_HOOK_ATTACHED,   /* a link of ours exists: its id was read back from the kernel */
 	KERN_HOOK_LOST,	      /* should be attached and is not */
 	KERN_HOOK_PER_CGROUP, /* attached to each compartment's cgroup */
+	KERN_HOOK_IDLE,	      /* attached while something is revoked, which nothing is */
 };
 /* Asks the kernel now. *ret_link_id is 0 unless ATTACHED. */
 int kern_hook_state(struct kern *kern, enum bh_hook hook, enum kern_hook_state *ret,
@@ -146,6 +147,27 @@ int kern_tasks(struct kern *kern, const struct bh_task_query *query, struct bh_t
 int kern_ask_raise(struct kern *kern);
 int kern_ask_lower(struct kern *kern, __u32 amount);
 __u32 kern_ask_read(struct kern *kern);
+
+/* --- open files that a compartment may not use any more --- */
+struct kern_held {
+	pid_t pid, tid; /* whose table */
+	int fd;
+};
+/* Attaches what re-checks uses; kept until kern_rechecks_settle finds nothing revoked. Idempotent. */
+int kern_rechecks_attach(struct kern *kern, struct error *error);
+/* Takes it away when nothing is revoked (any more). */
+int kern_rechecks_settle(struct kern *kern);
+/*
+ * Revokes the open files behind these descriptors, sorted by process, for the compartment of this serial:
+ * of processes that are frozen, or the caller's own. Read back. Those that are gone are left out. The
+ * re-checks are attached. -ENOSPC.
+ */
+int kern_revoke(struct kern *kern, __u64 serial, const struct kern_held *held, size_t n,
+		struct error *error);
+/* Forgets all of a compartment's. */
+int kern_revoke_end(struct kern *kern, __u64 serial);
+/* Open files that are revoked for the compartment and live; serial 0: for any. */
+int kern_revoked(struct kern *kern, __u64 serial, __u32 *ret_n);
 
 /* --- events --- */
 typedef int (*kern_event_fn)(const struct bh_event *event, size_t size, void *data);

@@ -92,9 +92,17 @@ static void choose_programs(const struct btf *btf, struct bpf_object *object)
 	}
 }
 
+/* Attached while something is revoked (revoke.c). */
+static bool is_recheck(const struct bpf_program *prog)
+{
+	return strncmp(bpf_program__name(prog), "bh_re_", 6) == 0;
+}
+
 /* Attached here for good? Iterators and cgroup programs are attached per use. */
 static bool is_attached_once(const struct bpf_program *prog)
 {
+	if (is_recheck(prog))
+		return false;
 	return lsm_hook_of(prog) || strncmp(bpf_program__section_name(prog), "tp_btf/", 7) == 0;
 }
 
@@ -306,7 +314,10 @@ static int attach_part(struct bulkhead_bpf *skel, struct error *error)
 		if (!bpf_program__autoload(prog))
 			continue;
 		if (!is_attached_once(prog)) {
-			r = pin_fd(bpf_program__fd(prog), "progs", bpf_program__name(prog));
+			r = is_recheck(prog)
+				    ? pin_fd(bpf_program__fd(prog), KERN_RECHECKS, link_name(prog))
+				    : pin_fd(bpf_program__fd(prog), "progs",
+					     bpf_program__name(prog));
 			if (r < 0)
 				return error_set(error, -r, "cannot pin %s: %s",
 						 bpf_program__name(prog), strerror(-r));

@@ -10,7 +10,14 @@
 #include <stdbool.h>
 #include "automaton.h"
 
-enum existing_action { EXISTING_REFUSE, EXISTING_REPORT };
+enum existing_action { EXISTING_REFUSE, EXISTING_REPORT, EXISTING_REVOKE };
+enum existing_kind {
+	EXISTING_FILES, /* what has a name: files, directories, devices, terminals */
+	EXISTING_SOCKETS,
+	EXISTING_MAPPINGS, /* cannot be revoked */
+	EXISTING_OTHERS, /* what gives power over the kernel or other processes; pidfds alone can be */
+	EXISTING_KINDS,
+};
 enum existing_keep { KEEP_STDIO = 1 << 0, KEEP_JOURNAL = 1 << 1, KEEP_NOTIFY = 1 << 2 };
 /* Of procfs: no process's directory, the own one's, those of all members. */
 enum proc_view { PROC_NONE, PROC_SELF, PROC_COMPARTMENT };
@@ -19,7 +26,7 @@ struct policy {
 	char name[BH_NAME_SIZE];
 	char *path; /* of the main file */
 	enum bh_mode mode;
-	enum existing_action existing;
+	enum existing_action existing[EXISTING_KINDS];
 	unsigned int keep; /* KEEP_* */
 	enum proc_view proc;
 	bool hardlinks;	    /* every allow is one for older hard links, too */

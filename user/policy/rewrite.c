@@ -83,6 +83,31 @@ static void write_includes(const struct text *text, const struct rewrite *rewrit
 	}
 }
 
+static void write_existing(const struct text_existing *existing, FILE *to)
+{
+	const struct {
+		const char *key, *word;
+	} kinds[] = {{"default", existing->fallback},
+		     {"files", existing->files},
+		     {"sockets", existing->sockets},
+		     {"mappings", existing->mappings},
+		     {"others", existing->others}};
+	const char *comma = "";
+
+	fputs("existing: {", to);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (!kinds[i].word)
+			continue;
+		fprintf(to, "%s%s: %s", comma, kinds[i].key, kinds[i].word);
+		comma = ", ";
+	}
+	if (existing->keep) {
+		fprintf(to, "%skeep: ", comma);
+		words(existing->keep, existing->keep_count, to);
+	}
+	fputs("}\n", to);
+}
+
 static void write_settings(const struct text *text, const struct rewrite *rewrite, FILE *to)
 {
 	setting("version", text->version, to);
@@ -94,17 +119,8 @@ static void write_settings(const struct text *text, const struct rewrite *rewrit
 		putc('\n', to);
 	}
 	setting("mode", rewrite->mode ? rewrite->mode : text->mode, to);
-	if (text->existing) {
-		fputs("existing: {", to);
-		if (text->existing->fallback)
-			fprintf(to, "default: %s%s", text->existing->fallback,
-				text->existing->keep ? ", " : "");
-		if (text->existing->keep) {
-			fputs("keep: ", to);
-			words(text->existing->keep, text->existing->keep_count, to);
-		}
-		fputs("}\n", to);
-	}
+	if (text->existing)
+		write_existing(text->existing, to);
 	if (rewrite->proc)
 		fputs(rewrite->proc, to);
 	else

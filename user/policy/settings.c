@@ -21,7 +21,13 @@ static const struct choice modes[] = {
 static const struct choice existing_actions[] = {
 	{"refuse", EXISTING_REFUSE, NULL},
 	{"report", EXISTING_REPORT, NULL},
-	{"revoke", 0, "revoke is not in this version: write refuse or report"},
+	{"revoke", EXISTING_REVOKE, NULL},
+	{NULL, 0, NULL},
+};
+static const struct choice existing_mappings[] = {
+	{"refuse", EXISTING_REFUSE, NULL},
+	{"report", EXISTING_REPORT, NULL},
+	{"revoke", 0, "a mapping cannot be revoked: write refuse or report"},
 	{NULL, 0, NULL},
 };
 static const struct choice existing_keeps[] = {
@@ -204,6 +210,35 @@ static int take_keeps(struct loader *loader, const struct unit *unit)
 	return 0;
 }
 
+/* What is not said of a kind is what is said of all. */
+static int take_existing(struct loader *loader, const struct unit *unit)
+{
+	static const struct text_existing none;
+	const struct text_existing *text = unit->text->existing ?: &none;
+	const struct {
+		const char *path, *word;
+		const struct choice *table;
+	} kinds[EXISTING_KINDS] = {
+		[EXISTING_FILES] = {"existing.files", text->files, existing_actions},
+		[EXISTING_SOCKETS] = {"existing.sockets", text->sockets, existing_actions},
+		[EXISTING_MAPPINGS] = {"existing.mappings", text->mappings, existing_mappings},
+		[EXISTING_OTHERS] = {"existing.others", text->others, existing_actions},
+	};
+	int all = EXISTING_REFUSE, value;
+
+	if (take_choice(loader, unit, "existing.default", text->fallback, existing_actions, &all) <
+	    0)
+		return -EINVAL;
+	for (int kind = 0; kind < EXISTING_KINDS; kind++) {
+		value = all;
+		if (take_choice(loader, unit, kinds[kind].path, kinds[kind].word, kinds[kind].table,
+				&value) < 0)
+			return -EINVAL;
+		loader->policy->existing[kind] = (enum existing_action)value;
+	}
+	return take_keeps(loader, unit);
+}
+
 int settings_take(struct loader *loader, const struct unit *unit)
 {
 	const struct text *text = unit->text;
@@ -212,18 +247,16 @@ int settings_take(struct loader *loader, const struct unit *unit)
 		const struct choice *table;
 	} words[] = {
 		{"mode", text->mode, modes},
-		{"existing.default", text->existing ? text->existing->fallback : NULL,
-		 existing_actions},
 		{"proc", text->proc, proc_views},
 		{"nested-sandbox", text->nested, nested},
 		{"hardlinks", text->hardlinks, settings_hardlinks},
 		{"network", text->network, networks},
 	};
-	int values[] = {BH_MODE_ENFORCE, EXISTING_REFUSE, PROC_NONE, false, false, 0};
+	int values[] = {BH_MODE_ENFORCE, PROC_NONE, false, false, 0};
 	size_t i;
 
 	if (check_required(loader, unit) < 0 || take_name(loader, unit) < 0 ||
-	    take_keeps(loader, unit) < 0)
+	    take_existing(loader, unit) < 0)
 		return -EINVAL;
 	for (i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		if (take_choice(loader, unit, words[i].path, words[i].word, words[i].table,
@@ -231,10 +264,9 @@ int settings_take(struct loader *loader, const struct unit *unit)
 			return -EINVAL;
 	}
 	loader->policy->mode = (enum bh_mode)values[0];
-	loader->policy->existing = (enum existing_action)values[1];
-	loader->policy->proc = (enum proc_view)values[2];
-	loader->policy->nested = values[3];
-	loader->policy->hardlinks = values[4];
+	loader->policy->proc = (enum proc_view)values[1];
+	loader->policy->nested = values[2];
+	loader->policy->hardlinks = values[3];
 	loader->policy->caps = kept_caps;
 	return 0;
 }

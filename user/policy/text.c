@@ -48,6 +48,10 @@ static const cyaml_schema_field_t unix_fields[] = {
 
 static const cyaml_schema_field_t existing_fields[] = {
 	WORD("default", struct text_existing, fallback),
+	WORD("files", struct text_existing, files),
+	WORD("sockets", struct text_existing, sockets),
+	WORD("mappings", struct text_existing, mappings),
+	WORD("others", struct text_existing, others),
 	WORDS("keep", struct text_existing, keep),
 	CYAML_FIELD_END,
 };

@@ -29,6 +29,7 @@ struct text_unix {
 
 struct text_existing {
 	char *fallback; /* "default" */
+	char *files, *sockets, *mappings, *others;
 	char **keep;
 	unsigned int keep_count;
 };

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What members held when the policy came and may not use any more: the kernel refuses each use of the
+ * open file (user/kern/revoke.c). A connection could still be heard by the other side, which waits for
+ * an answer: it is shut down as well.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+
+int revoke_held(struct kern *kern, __u64 serial, const struct revocations *revoked,
+		struct error *error)
+{
+	_cleanup_free_ struct kern_held *held = NULL;
+	int r;
+
+	if (!revoked->n)
+		return 0;
+	held = calloc(revoked->n, sizeof(*held));
+	if (!held)
+		return error_set(error, ENOMEM, "out of memory");
+	for (size_t i = 0; i < revoked->n; i++)
+		held[i] = (struct kern_held){.pid = revoked->items[i].pid,
+					     .tid = revoked->items[i].tid,
+					     .fd = revoked->items[i].fd};
+	r = kern_rechecks_attach(kern, error);
+	return r ? r : kern_revoke(kern, serial, held, revoked->n, error);
+}
+
+/* Both ways, and read back: that alone is a hang-up to poll(2), of every family that can be shut down. */
+static int shut_down(const struct revoked_fd *held)
+{
+	_cleanup_close_ int fd = descriptor_borrow(held->pid, held->tid, held->fd);
+	struct pollfd p = {.fd = fd};
+
+	if (fd < 0)
+		return fd;
+	/* ENOTCONN: of a socket that was not connected, and is shut down now. */
+	if (shutdown(fd, SHUT_RDWR) < 0 && errno != ENOTCONN)
+		return -errno;
+	return poll(&p, 1, 0) == 1 && p.revents & POLLHUP ? 0 : -EIO;
+}
+
+void revoke_connections(const struct revocations *revoked, struct report *report)
+{
+	for (size_t i = 0; i < revoked->n; i++) {
+		const struct revoked_fd *held = &revoked->items[i];
+		int r = held->is_socket ? shut_down(held) : 0;
+
+		if (r && r != -ESRCH && r != -EBADF && report && report->n < BH_MAX_REPORT_LINES)
+			report_add(report,
+				   "pid %d fd %d: the socket is not shut down (%s); what the "
+				   "compartment does with it is refused",
+				   (int)held->pid, held->fd, strerror(-r));
+	}
+}

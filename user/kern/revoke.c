@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Open files that compartments may not use any more, and the programs that see to it: each reading and
+ * writing on the host pays for them, so they are attached while there is such a file, and no longer.
+ * Attached before the first entry is written and taken away after the last one went: an entry without
+ * them would be a refusal in name alone, and one that outlives its file another file's.
+ */
+#include "internal.h"
+
+#include <bpf/bpf.h>
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+const char *kern_recheck_of(enum bh_hook hook)
+{
+	static const struct {
+		enum bh_hook hook;
+		const char *name;
+	} rows[] = {
+		{BH_HOOK_FILE_PERMISSION, "file_permission"},
+		{BH_HOOK_FILE_LOCK, "file_lock"},
+		{BH_HOOK_MMAP_HELD, "mmap_file"},
+		{BH_HOOK_SOCKET_RECVMSG, "socket_recvmsg"},
+		{BH_HOOK_SOCKET_ACCEPT, "socket_accept"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (rows[i].hook == hook)
+			return rows[i].name;
+	return NULL;
+}
+
+/* --- the programs --- */
+
+static int attach_one(const char *name)
+{
+	_cleanup_close_ int prog = -1, link = -1;
+	char path[PATH_MAX];
+
+	kern_pin_path(path, sizeof(path), KERN_RECHECK_LINKS, name);
+	link = bpf_obj_get(path);
+	if (link >= 0)
+		return 0;
+	if (errno != ENOENT)
+		return -errno;
+	kern_pin_path(path, sizeof(path), KERN_RECHECKS, name);
+	prog = bpf_obj_get(path);
+	if (prog < 0)
+		return -errno;
+	link = bpf_raw_tracepoint_open(NULL, prog);
+	if (link < 0)
+		return -errno;
+	kern_pin_path(path, sizeof(path), KERN_RECHECK_LINKS, name);
+	return bpf_obj_pin(link, path) < 0 ? -errno : 0;
+}
+
+int kern_rechecks_attach(struct kern *kern _unused_, struct error *error)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	char path[PATH_MAX];
+	struct dirent *e;
+	int r = 0;
+
+	kern_pin_path(path, sizeof(path), KERN_RECHECK_LINKS, NULL);
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return error_set(error, errno, "cannot make %s: %s", path, strerror(errno));
+	kern_pin_path(path, sizeof(path), KERN_RECHECKS, NULL);
+	dir = opendir(path);
+	if (!dir)
+		return error_set(error, errno, "cannot list %s: %s", path, strerror(errno));
+	while (r == 0 && (e = readdir(dir))) {
+		if (e->d_name[0] == '.')
+			continue;
+		r = attach_one(e->d_name);
+		if (r < 0)
+			error_set(error, -r, "cannot attach the re-check to %s: %s", e->d_name,
+				  strerror(-r));
+	}
+	return r;
+}
+
+int kern_rechecks_settle(struct kern *kern)
+{
+	char path[PATH_MAX];
+	__u32 n = 0;
+	int r = kern_revoked(kern, 0, &n);
+
+	if (r < 0 || n)
+		return r;
+	kern_pin_path(path, sizeof(path), KERN_RECHECK_LINKS, NULL);
+	return kern_pins_remove(path);
+}
+
+int kern_rechecks_check(struct kern *kern, struct error *error)
+{
+	__u32 revoked = 0, programs = 0, links = 0;
+	int r = kern_revoked(kern, 0, &revoked);
+
+	if (r == 0)
+		r = kern_pins_count(KERN_RECHECKS, &programs);
+	if (r == 0)
+		r = kern_pins_count(KERN_RECHECK_LINKS, &links);
+	if (r < 0)
+		return error_set(error, -r, "cannot count what is revoked: %s", strerror(-r));
+	if (!programs || (revoked && links != programs))
+		return error_set(error, ESTALE,
+				 "the set pinned in %s has %u re-checks attached of %u: take it "
+				 "down with `bulkhead stop --release`",
+				 KERN_PIN_DIR, links, programs);
+	return 0;
+}
+
+/* --- the entries --- */
+
+struct entry {
+	__u64 address;
+	struct bh_revoked value;
+};
+
+/* All that stand there; the kernel takes away those whose files die meanwhile. */
+static int read_entries(struct kern *kern, struct entry **ret, size_t *ret_n)
+{
+	int map = kern->maps[KERN_MAP_REVOKED];
+	_cleanup_free_ struct entry *entries = calloc(BH_MAX_REVOKED, sizeof(*entries));
+	__u64 at, next, *before = NULL;
+	size_t n = 0, tries = 0;
+
+	if (!entries)
+		return -ENOMEM;
+	/* A key that is gone when the next one is asked for starts the list anew. */
+	while (n < BH_MAX_REVOKED && tries++ < 16 * BH_MAX_REVOKED &&
+	       bpf_map_get_next_key(map, before, &next) == 0) {
+		at = next;
+		before = &at;
+		entries[n].address = at;
+		if (bpf_map_lookup_elem(map, &at, &entries[n].value) == 0)
+			n++;
+	}
+	*ret = TAKE_PTR(entries);
+	*ret_n = n;
+	return 0;
+}
+
+static bool is_for(const struct bh_revoked *value, __u64 serial)
+{
+	bool any = false;
+
+	for (int i = 0; i < BH_MAX_REVOKERS; i++)
+		any = any || (value->serials[i] && (!serial || value->serials[i] == serial));
+	return any;
+}
+
+int kern_revoked(struct kern *kern, __u64 serial, __u32 *ret_n)
+{
+	_cleanup_free_ struct entry *entries = NULL;
+	size_t n = 0;
+	int r;
+
+	*ret_n = 0;
+	r = read_entries(kern, &entries, &n);
+	for (size_t i = 0; i < n; i++)
+		*ret_n += is_for(&entries[i].value, serial);
+	return r;
+}
+
+/* The kernel changes no entry, it only takes them away: a file that died is not brought back. */
+static int take_off(struct kern *kern, struct entry *e, __u64 serial)
+{
+	int map = kern->maps[KERN_MAP_REVOKED], r;
+
+	for (int i = 0; i < BH_MAX_REVOKERS; i++)
+		if (e->value.serials[i] == serial)
+			e->value.serials[i] = 0;
+	r = is_for(&e->value, 0) ? bpf_map_update_elem(map, &e->address, &e->value, BPF_EXIST)
+				 : bpf_map_delete_elem(map, &e->address);
+	return r < 0 && errno != ENOENT ? -errno : 0;
+}
+
+int kern_revoke_end(struct kern *kern, __u64 serial)
+{
+	_cleanup_free_ struct entry *entries = NULL;
+	size_t n = 0;
+	int r = serial ? read_entries(kern, &entries, &n) : -EINVAL;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		if (is_for(&entries[i].value, serial))
+			r = take_off(kern, &entries[i], serial);
+	return r;
+}
+
+static int put_on(struct kern *kern, __u64 address, __u64 serial, int fd)
+{
+	int map = kern->maps[KERN_MAP_REVOKED], i;
+	struct bh_revoked value = {.fd = (__u32)fd};
+
+	if (bpf_map_lookup_elem(map, &address, &value) < 0 && errno != ENOENT)
+		return -errno;
+	if (is_for(&value, serial))
+		return 0;
+	for (i = 0; i < BH_MAX_REVOKERS && value.serials[i];)
+		i++;
+	if (i == BH_MAX_REVOKERS)
+		return -ENOSPC;
+	value.serials[i] = serial;
+	if (bpf_map_update_elem(map, &address, &value, BPF_ANY) < 0)
+		return errno == E2BIG ? -ENOSPC : -errno;
+	return 0;
+}
+
+/* --- whose they are --- */
+
+/* The open files of one process, threads with tables of their own too. */
+struct files {
+	void *items;
+	size_t n;
+};
+
+static const struct bh_file *find(const struct files *files, const struct kern_held *held)
+{
+	const struct bh_file *f = files->items;
+
+	for (size_t i = 0; i < files->n; i++)
+		if (f[i].fd == (__u32)held->fd && f[i].tid == (__u32)held->tid)
+			return &f[i];
+	return NULL;
+}
+
+static int read_files(struct kern *kern, pid_t pid, struct files *ret)
+{
+	size_t size = 0;
+	int r = kern_iterate(kern->progs[KERN_PROG_ITER_FILE], pid, &ret->items, &size);
+
+	ret->n = size / sizeof(struct bh_file);
+	/* Killed meanwhile: it holds nothing. */
+	return r == -ESRCH ? 0 : r;
+}
+
+static void files_done(struct files *files)
+{
+	free(files->items);
+}
+
+/* A file that died after it was seen and before its entry was written left an entry that nothing
+ * takes away: a second look tells. */
+static int check_again(struct kern *kern, __u64 serial, const struct files *before,
+		       const struct kern_held *held, size_t n)
+{
+	_cleanup_(files_done) struct files now = {};
+	int r = read_files(kern, held->pid, &now);
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		const struct bh_file *was = find(before, &held[i]), *is = find(&now, &held[i]);
+		struct entry e;
+
+		if (!was)
+			continue;
+		e.address = was->file;
+		if (is && is->file == was->file)
+			r = bpf_map_lookup_elem(kern->maps[KERN_MAP_REVOKED], &e.address,
+						&e.value) < 0 ||
+					    !is_for(&e.value, serial)
+				    ? -EIO
+				    : 0;
+		else if (is)
+			r = -EAGAIN;
+		else if (bpf_map_lookup_elem(kern->maps[KERN_MAP_REVOKED], &e.address, &e.value) ==
+			 0)
+			r = take_off(kern, &e, serial);
+	}
+	return r;
+}
+
+static int revoke_of_one(struct kern *kern, __u64 serial, const struct kern_held *held, size_t n)
+{
+	_cleanup_(files_done) struct files files = {};
+	int r = read_files(kern, held->pid, &files);
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		const struct bh_file *file = find(&files, &held[i]);
+
+		if (file)
+			r = put_on(kern, file->file, serial, held[i].fd);
+	}
+	return r ? r : check_again(kern, serial, &files, held, n);
+}
+
+int kern_revoke(struct kern *kern, __u64 serial, const struct kern_held *held, size_t n,
+		struct error *error)
+{
+	size_t of_one;
+	int r = serial ? 0 : -EINVAL;
+
+	for (size_t i = 0; r == 0 && i < n; i += of_one) {
+		for (of_one = 1; i + of_one < n && held[i + of_one].pid == held[i].pid;)
+			of_one++;
+		r = revoke_of_one(kern, serial, held + i, of_one);
+	}
+	if (r == -ENOSPC)
+		return error_set(
+			error, ENOSPC,
+			"more than %u open files are revoked on this host, or one for more "
+			"than %u compartments: close what is not needed, or detach one",
+			BH_MAX_REVOKED, BH_MAX_REVOKERS);
+	return r < 0 ? error_set(error, -r, "cannot revoke open files: %s", strerror(-r)) : 0;
+}
