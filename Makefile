@@ -75,7 +75,7 @@ $(UNIT): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIB)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter-out $(LIB),$^) $(LIB) -lcmocka $(LIBS)
 
-BENCH := $(BUILD)/tests/bench/open $(BUILD)/tests/bench/place $(BUILD)/tests/bench/rules
+BENCH := $(BUILD)/tests/bench/open $(BUILD)/tests/bench/held $(BUILD)/tests/bench/place $(BUILD)/tests/bench/rules
 $(BENCH): %: %.o $(LIB)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
@@ -97,9 +97,10 @@ lab:
 
 bench-rules: $(BUILD)/tests/bench/rules
 	$(Q)$<
-bench: $(BUILD)/tests/bench/open $(BUILD)/tests/bench/place bench-rules
+bench: $(BUILD)/tests/bench/open $(BUILD)/tests/bench/place $(BUILD)/tests/bench/held bench-rules
 	$(Q)for k in 6.1 6.12 7.2; do echo "== $$k"; \
 		scripts/lab --kernel $$k --icount --add $< -- ./open || exit; \
+		scripts/lab --kernel $$k --icount --add $(word 3,$^) -- ./held || exit; \
 		scripts/lab --kernel $$k --icount --add $(word 2,$^) --add tests/bench/place.yaml \
 			--add tests/bench/run-place -- ./run-place || exit; done
 

@@ -27,7 +27,8 @@
 #define O_APPEND 02000	     /* asm-generic/fcntl.h */
 #define O_TRUNC 01000
 #define O_TMPFILE_FLAG 020000000 /* __O_TMPFILE */
-#define F_SETFL 4		 /* asm-generic/fcntl.h */
+#define F_UNLCK 2		 /* asm-generic/fcntl.h */
+#define F_SETFL 4
 #define F_SETOWN 8
 #define F_SETOWN_EX 15
 #define FIOSETOWN 0x8901 /* asm-generic/sockios.h */
@@ -97,7 +98,7 @@
 #define MS_PRIVATE (1 << 18)
 #define MS_SLAVE (1 << 19)
 #define MS_SHARED (1 << 20)
-#define MAY_WRITE 0x2	       /* linux/fs.h */
+#define MAY_WRITE 0x2 /* linux/fs.h */
 #define FMODE_PATH 0x4000
 #define PIPEFS_MAGIC 0x50495045 /* linux/magic.h */
 #define HUGETLBFS_MAGIC 0x958458f6

@@ -49,7 +49,8 @@ int BPF_PROG(bh_re_lock, struct file *file, unsigned int cmd, int ret)
 	struct bh_refusal r = BH_REFUSAL(FILE_LOCK, BH_REASON_REVOKED);
 	struct bh_revoked *held = bh_held_by_member(file);
 
-	if (!held)
+	/* Whoever waits for a lock gets it. */
+	if (!held || cmd == F_UNLCK)
 		return ret;
 	BH_ENTER(s, FILE_LOCK, ret);
 	if (!bh_is_revoked(&s, held))

@@ -6,10 +6,8 @@
  * repeat. Also prints the verified instructions of every program and how long the set took to load.
  */
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/bpf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "clock.h"
+#include "empty.h"
 #include "kern/kern.h"
 
 #define FILE_AT "/tmp/d1/d2/d3/f"
@@ -37,26 +36,6 @@ static double measure(void)
 		batch[i] = (now_ns() - start) / OPENS;
 	}
 	return median(batch, BATCHES);
-}
-
-/* r0 = 0; exit, attached to file_open. The link lives as long as the descriptor. */
-static int attach_empty(void)
-{
-	const struct bpf_insn insns[] = {
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
-		{.code = BPF_JMP | BPF_EXIT},
-	};
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_LSM_MAC);
-	struct btf *btf = btf__load_vmlinux_btf();
-	int id = btf ? btf__find_by_name_kind(btf, "bpf_lsm_file_open", BTF_KIND_FUNC) : -1;
-	_cleanup_close_ int prog = -1;
-
-	btf__free(btf);
-	if (id < 0)
-		return -ENOENT;
-	opts.attach_btf_id = (__u32)id;
-	prog = bpf_prog_load(BPF_PROG_TYPE_LSM, "empty", "GPL", insns, 2, &opts);
-	return prog < 0 ? -errno : bpf_raw_tracepoint_open(NULL, prog);
 }
 
 static void print_programs(void)
@@ -95,7 +74,7 @@ int main(void)
 	sleep(SETTLE_S);
 	measure();
 	base = measure();
-	fd = attach_empty();
+	fd = attach_empty("bpf_lsm_file_open");
 	if (fd < 0) {
 		fprintf(stderr, "the empty program does not attach: %s\n", strerror(-fd));
 		return 1;

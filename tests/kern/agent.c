@@ -420,6 +420,64 @@ static int case_held_descriptor(struct kern *kern _unused_)
 	return refused_attach(&s, "a descriptor on what the policy forbids");
 }
 
+/* What a program printed, and its status. */
+static int run_printing(const char *const argv[], char *text, size_t size)
+{
+	int ends[2], r;
+	ssize_t n;
+
+	CHECK(pipe2(ends, O_CLOEXEC) == 0, "no pipe");
+	r = cell_wait_ms(start(argv, ends[1]), READY_MS, true);
+	close(ends[1]);
+	n = read(ends[0], text, size - 1);
+	close(ends[0]);
+	text[n > 0 ? n : 0] = 0;
+	return r;
+}
+
+static int count_revoked(struct kern *kern, const char *when)
+{
+	enum kern_hook_state state;
+	__u32 n = 0, link;
+
+	CHECK(kern_revoked(kern, 0, &n) == 0 && n >= 1, "%s: %u open files are revoked", when, n);
+	CHECK(kern_hook_state(kern, BH_HOOK_FILE_PERMISSION, &state, &link) == 0 &&
+		      state == KERN_HOOK_ATTACHED,
+	      "%s: nothing is re-checked", when);
+	return 0;
+}
+
+/* Taken from it, and by whatever agent it stays so until the compartment is released. */
+static int case_revoked_descriptor(struct kern *kern)
+{
+	static const char *const status[] = {"bulkhead", "status", NULL};
+	_cleanup_scene_ struct scene s = {};
+	enum kern_hook_state state;
+	char text[4096];
+	__u32 link;
+
+	if (scene_init(&s, "revoke") || provider_start(&s, "poll-holding", "1") || began_open(&s) ||
+	    agent_start(&s))
+		return -1;
+	CHECK(attach(&s) == 0, "attach failed");
+	if (count_revoked(kern, "attached"))
+		return -1;
+	CHECK(run_printing(status, text, sizeof(text)) == 0 &&
+		      strstr(text, "may not use ") && strstr(text, FIXTURE_SECRET),
+	      "status: %s", text);
+	agent_end(&s, SIGKILL);
+	if (count_revoked(kern, "the agent killed") || agent_start(&s) ||
+	    count_revoked(kern, "the agent started again"))
+		return -1;
+	CHECK(run_printing(status, text, sizeof(text)) == 0 && strstr(text, FIXTURE_SECRET),
+	      "status of the new agent: %s", text);
+	CHECK(detach(&s) == 0, "detach failed");
+	CHECK(kern_hook_state(kern, BH_HOOK_FILE_PERMISSION, &state, &link) == 0 &&
+		      state == KERN_HOOK_IDLE,
+	      "detached, and still re-checked");
+	return 0;
+}
+
 /* A process that never freezes: attach ends in time, names it, and thaws the others. */
 static int case_stuck(struct kern *kern _unused_)
 {
@@ -463,21 +521,6 @@ static int case_caller(struct kern *kern _unused_)
 	free(s.cgroup);
 	s.cgroup = NULL;
 	return 0;
-}
-
-/* What a program printed, and its status. */
-static int run_printing(const char *const argv[], char *text, size_t size)
-{
-	int ends[2], r;
-	ssize_t n;
-
-	CHECK(pipe2(ends, O_CLOEXEC) == 0, "no pipe");
-	r = cell_wait_ms(start(argv, ends[1]), READY_MS, true);
-	close(ends[1]);
-	n = read(ends[0], text, size - 1);
-	close(ends[0]);
-	text[n > 0 ? n : 0] = 0;
-	return r;
 }
 
 static int run_inside(struct scene *s, const char *policy, const char *file, char *line,
@@ -653,6 +696,7 @@ const struct test_case agent_cases[] = {
 	{"agent/explain-named", case_explain_named, CASE_REFUSES},
 	{"agent/edited-while-away", case_edited_while_away, CASE_REFUSES},
 	{"agent/held-descriptor", case_held_descriptor, CASE_ALLOWS},
+	{"agent/revoked-descriptor", case_revoked_descriptor, CASE_REFUSES},
 	{"agent/stuck", case_stuck, CASE_ALLOWS},
 	{"agent/caller", case_caller, CASE_ALLOWS},
 	{},

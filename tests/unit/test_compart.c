@@ -407,6 +407,43 @@ static void test_inventory(void **state)
 	assert_non_null(strstr(error.text, "existing:"));
 }
 
+/* What can be taken is listed to be taken, what cannot is refused all the same. */
+static void test_inventory_revoke(void **state)
+{
+	struct policy policy = {.name = "test",
+				.existing = {[EXISTING_FILES] = EXISTING_REVOKE,
+					     [EXISTING_SOCKETS] = EXISTING_REVOKE,
+					     [EXISTING_MAPPINGS] = EXISTING_REPORT,
+					     [EXISTING_OTHERS] = EXISTING_REVOKE},
+				.keep = KEEP_STDIO,
+				.rules = (struct rule *)(uintptr_t)everything,
+				.nrules = N_OF(everything)};
+	_cleanup_(revocations_done) struct revocations before = {}, revoked = {}, none = {};
+	_cleanup_(report_done) struct report report = {}, second = {};
+	_cleanup_close_ int file = -1, net = -1, space = -1;
+	struct error error = {};
+	pid_t self = getpid();
+	size_t sockets = 0;
+
+	(void)state;
+	inventory_judge(&policy, &self, 1, NULL, &before, &error);
+	file = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+	net = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	inventory_judge(&policy, &self, 1, &report, &revoked, &error);
+	assert_int_equal(revoked.n, before.n + 2);
+	assert_true(revoked.nlines > before.nlines && revoked.lines[revoked.nlines] == NULL);
+	for (size_t i = 0; i < revoked.n; i++) {
+		assert_int_equal(revoked.items[i].pid, self);
+		sockets += revoked.items[i].is_socket && revoked.items[i].fd == net;
+	}
+	assert_int_equal(sockets, 1);
+	assert_true(report_has(&report, "revoked: pid "));
+	assert_true(report_has(&report, "read /etc/passwd: no rule allows it"));
+	space = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(inventory_judge(&policy, &self, 1, &second, &none, &error), -EPERM);
+	assert_true(report_has(&second, "a namespace to enter (and it cannot be revoked)"));
+}
+
 /* A shared mapping goes on writing to a file of which one name was deleted; memory has none. */
 static void test_inventory_deleted(void **state)
 {
@@ -526,6 +563,7 @@ int main(void)
 		cmocka_unit_test(test_text_read),
 		cmocka_unit_test(test_record_size),
 		cmocka_unit_test(test_inventory),
+		cmocka_unit_test(test_inventory_revoke),
 		cmocka_unit_test(test_inventory_deleted),
 		cmocka_unit_test(test_inventory_names),
 		cmocka_unit_test(test_inventory_tracee),

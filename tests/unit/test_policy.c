@@ -133,8 +133,8 @@ static void test_bad(void **state)
 		{"exec-no-on", "6:5: no programs: write on: [...]"},
 		{"existing-keep",
 		 "5:26: keep: \"all\" is no value of it: write stdio or journal or notify"},
-		{"existing-revoke",
-		 "5:21: existing.default: revoke is not in this version: write refuse or report"},
+		{"existing-mappings",
+		 "5:39: existing.mappings: a mapping cannot be revoked: write refuse or report"},
 		{"glob-backslash", "6:26: \"/a\\b\" at byte 3: a backslash stands before * ? ["},
 		{"glob-backslash-end", "6:26: \"/a\\\" at byte 3: a backslash stands before"},
 		{"glob-brace", "6:26: \"/a{b,c\" at byte 3: { without }: write \\{"},
@@ -296,7 +296,7 @@ static void test_all_keys(void **state)
 			   "name: a-1\n"
 			   "vars: [\"DIR=/nonexistent/x\", \"WORD=y.z\"]\n"
 			   "mode: audit\n"
-			   "existing: {default: report, keep: [stdio, notify]}\n"
+			   "existing: {default: report, files: revoke, keep: [stdio, notify]}\n"
 			   "proc: compartment\n"
 			   "files:\n"
 			   "  - {allow: [read, write], on: [\"${DIR}/**\", \"${DIR}-${WORD}\"]}\n"
@@ -338,7 +338,10 @@ static void test_all_keys(void **state)
 	assert_string_equal(policy->name, "a-1");
 	assert_string_equal(policy->path, path);
 	assert_int_equal(policy->mode, BH_MODE_AUDIT);
-	assert_int_equal(policy->existing, EXISTING_REPORT);
+	assert_int_equal(policy->existing[EXISTING_FILES], EXISTING_REVOKE);
+	assert_int_equal(policy->existing[EXISTING_SOCKETS], EXISTING_REPORT);
+	assert_int_equal(policy->existing[EXISTING_MAPPINGS], EXISTING_REPORT);
+	assert_int_equal(policy->existing[EXISTING_OTHERS], EXISTING_REPORT);
 	assert_int_equal(policy->keep, KEEP_STDIO | KEEP_NOTIFY);
 	assert_int_equal(policy->proc, PROC_COMPARTMENT);
 	assert_true(policy->nested);
@@ -393,7 +396,8 @@ static void test_defaults(void **state)
 
 	(void)state;
 	assert_int_equal(policy->mode, BH_MODE_ENFORCE);
-	assert_int_equal(policy->existing, EXISTING_REFUSE);
+	for (int kind = 0; kind < EXISTING_KINDS; kind++)
+		assert_int_equal(policy->existing[kind], EXISTING_REFUSE);
 	assert_int_equal(policy->keep, 0);
 	assert_int_equal(policy->proc, PROC_NONE);
 	assert_false(policy->nested);

@@ -373,6 +373,9 @@ static int explain_record(json_t *record, const struct policy *policy, const str
 		.policy = policy, .path = path, .perms = rights_of(record), .literal = true};
 	int r;
 
+	/* What is revoked is so whatever rules say. */
+	if (!strcmp(text_of(record, "reason"), "revoked"))
+		inquiry.perms = 0;
 	if (!path || !inquiry.perms)
 		r = answer_without(record, policy, ret);
 	else

@@ -22,6 +22,21 @@ void show_report(const json_t *reply, FILE *to)
 		fprintf(to, "note: %s\n", json_string_value(line) ?: "");
 }
 
+/* While somebody has it open. */
+static void show_revoked(const json_t *c)
+{
+	const json_t *revoked = json_object_get(c, "revoked"), *line;
+	size_t i;
+
+	if (!json_integer_value(json_object_get(revoked, "open")))
+		return;
+	printf("%s (%lld) may not use %lld open files that it held:\n", text_of(c, "name"),
+	       (long long)json_integer_value(json_object_get(c, "id")),
+	       (long long)json_integer_value(json_object_get(revoked, "open")));
+	json_array_foreach (json_object_get(revoked, "held"), i, line)
+		printf("  %s\n", json_string_value(line) ?: "");
+}
+
 void show_compartments(const json_t *array)
 {
 	static const char *const titles[] = {"ID",	"NAME",	     "STATE", "MODE", "PROCESSES",
@@ -57,6 +72,8 @@ void show_compartments(const json_t *array)
 		table_row(table, cells);
 	}
 	table_print(table, stdout);
+	json_array_foreach (array, i, c)
+		show_revoked(c);
 }
 
 void show_vectors(const json_t *vectors, FILE *to)

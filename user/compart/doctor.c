@@ -99,11 +99,11 @@ struct finding {
 	bool is_absent;
 };
 
-/* A hook that is attached: what the canary says of it. */
-static struct finding proved(struct examination *x, const struct canary_result *result)
+/* A hook that is attached, or was for the canary: what that says of it. */
+static struct finding proved(struct examination *x, const struct canary_result *result, bool idle)
 {
 	if (result->refused && result->counted)
-		return (struct finding){"enforced", NULL, "", false};
+		return (struct finding){idle ? "idle" : "enforced", NULL, "", false};
 	worsen(x, DOCTOR_MISSING);
 	if (!x->ran && !result->note[0])
 		return (struct finding){"not proved", x->canary_error.text,
@@ -133,13 +133,11 @@ static struct finding find(struct examination *x, enum bh_hook hook)
 	switch (state) {
 	case KERN_HOOK_ABSENT:
 		return (struct finding){"absent", NULL, "", true};
-	case KERN_HOOK_IDLE:
-		return (struct finding){
-			"idle", "attached, and proved, while a compartment has revoked descriptors",
-			"", false};
 	case KERN_HOOK_ATTACHED:
 	case KERN_HOOK_PER_CGROUP:
-		return proved(x, &x->results[hook]);
+		return proved(x, &x->results[hook], false);
+	case KERN_HOOK_IDLE:
+		return proved(x, &x->results[hook], true);
 	case KERN_HOOK_LOST:
 		break;
 	}
@@ -162,8 +160,10 @@ static const char *how_text(const struct finding *finding, enum bh_hook hook, ch
 	} else if (text) {
 		snprintf(buffer, size, "%s, in a scratch compartment", text);
 	} else {
-		snprintf(buffer, size, "refused %s, counted, in a scratch compartment",
-			 errno_name(hook_errno(hook)));
+		snprintf(buffer, size, "refused %s, counted, in a scratch compartment%s",
+			 errno_name(hook_errno(hook)),
+			 strcmp(finding->state, "idle") ? ""
+							: "; attached while something is revoked");
 	}
 	return buffer;
 }
@@ -182,7 +182,11 @@ static void run_canary(struct examination *x)
 {
 	if (kern_lock(x->kern, DOCTOR_LOCK_MS, &x->canary_error))
 		return;
-	x->ran = canary_run(x->kern, x->results, &x->canary_error) == 0;
+	/* What is idle is attached to be proved. */
+	x->ran = kern_rechecks_attach(x->kern, &x->canary_error) == 0 &&
+		 canary_run(x->kern, x->results, &x->canary_error) == 0;
+	if (kern_rechecks_settle(x->kern))
+		log_warning("the re-checks of revoked descriptors stay attached");
 	kern_unlock(x->kern);
 	if (!x->ran)
 		worsen(x, DOCTOR_MISSING);

@@ -7,10 +7,10 @@ const struct vector open_vectors[] = {
 	{"native-code",
 	 "make memory executable without jit: true, by personality and brk, or by ptrace of a peer",
 	 "what such code does is judged like all else; LockPersonality= in the unit"},
-	{"received-descriptors", "use a descriptor that another process passed to it",
-	 "it can connect only to the unix sockets the policy allows"},
-	{"held-descriptors", "go on using what it held at enrolment and the policy kept",
-	 "judged once, at enrolment, by the name it was opened by; listed in the report"},
+	{"held-descriptors",
+	 "go on using what it held at enrolment and the policy kept or reported, and what it "
+	 "received or opened before a reload",
+	 "listed in the report; existing: revoke takes what is not allowed"},
 	{"own-mounts",
 	 "as root: reach a file that no rule denies by an allowed name it had bound onto it, in a "
 	 "mount namespace of its own, before the attach",
