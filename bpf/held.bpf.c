@@ -40,7 +40,7 @@ int BPF_PROG(bh_re_use, struct file *file, int mask, int ret)
 	sock = bpf_sock_from_file(file);
 	if (sock)
 		return bh_refuse_held_socket(&s, sock, held, &r);
-	return bh_judge_held(&s, file->f_path.dentry, held, &r);
+	return bh_judge_held(&s, bh_dentry_of(file), held, &r);
 }
 
 SEC("lsm/file_lock")
@@ -56,7 +56,7 @@ int BPF_PROG(bh_re_lock, struct file *file, unsigned int cmd, int ret)
 	if (!bh_is_revoked(&s, held))
 		return 0;
 	r.perms = BH_PERM_READ;
-	return bh_judge_held(&s, file->f_path.dentry, held, &r);
+	return bh_judge_held(&s, bh_dentry_of(file), held, &r);
 }
 
 SEC("lsm/mmap_file")
@@ -75,14 +75,14 @@ int BPF_PROG(bh_re_map, struct file *file, unsigned long reqprot, unsigned long 
 	if (!bh_is_revoked(&s, held))
 		return 0;
 	r.perms = BH_PERM_READ;
-	return bh_judge_held(&s, file->f_path.dentry, held, &r);
+	return bh_judge_held(&s, bh_dentry_of(file), held, &r);
 }
 
 SEC("lsm/socket_recvmsg")
 int BPF_PROG(bh_re_receive, struct socket *sock, struct msghdr *msg, int size, int flags, int ret)
 {
 	struct bh_refusal r = BH_REFUSAL(SOCKET_RECVMSG, BH_REASON_REVOKED);
-	struct bh_revoked *held = bh_held_by_member(sock->file);
+	struct bh_revoked *held = bh_held_by_member(bh_file_of(sock));
 
 	if (!held)
 		return ret;
@@ -94,7 +94,7 @@ SEC("lsm/socket_accept")
 int BPF_PROG(bh_re_accept, struct socket *sock, struct socket *newsock, int ret)
 {
 	struct bh_refusal r = BH_REFUSAL(SOCKET_ACCEPT, BH_REASON_REVOKED);
-	struct bh_revoked *held = bh_held_by_member(sock->file);
+	struct bh_revoked *held = bh_held_by_member(bh_file_of(sock));
 
 	if (!held)
 		return ret;
@@ -177,7 +177,7 @@ static __always_inline bool bh_nameless_is_free(__u64 magic)
 static __noinline long bh_judge_received_nameless(const struct bh_subject *s, struct file *file)
 {
 	struct bh_refusal r = BH_REFUSAL(FILE_RECEIVE, BH_REASON_CLOSED);
-	struct dentry *dentry = BH_READONLY(struct dentry, file->f_path.dentry);
+	struct dentry *dentry = bh_dentry_of(file);
 	__u64 magic = dentry->d_sb->s_magic;
 	const void *name = dentry->d_name.name;
 	struct bh_slot *slot;
@@ -203,10 +203,8 @@ static __noinline long bh_judge_received_nameless(const struct bh_subject *s, st
 }
 
 /* Message queues stand in a filesystem of the kernel's own that can be mounted, and have names. */
-static __always_inline bool bh_is_nameless(struct dentry *trusted)
+static __always_inline bool bh_is_nameless(struct dentry *dentry)
 {
-	struct dentry *dentry = BH_READONLY(struct dentry, trusted);
-
 	return dentry->d_sb->s_flags & SB_KERNMOUNT && dentry->d_sb->s_magic != MQUEUE_MAGIC;
 }
 
@@ -218,13 +216,13 @@ int BPF_PROG(bh_file_receive, struct file *file, int ret)
 
 	BH_ENTER(s, FILE_RECEIVE, ret);
 	/* Grants nothing: what is opened through it is judged then. */
-	if (file->f_mode & FMODE_PATH)
+	if (BH_READONLY(struct file, file)->f_mode & FMODE_PATH)
 		return 0;
 	sock = bpf_sock_from_file(file);
 	if (sock)
 		return bh_judge_received_socket(&s, sock);
-	if (bh_is_nameless(file->f_path.dentry))
+	if (bh_is_nameless(bh_dentry_of(file)))
 		return bh_judge_received_nameless(&s, file);
 	r.perms = bh_open_perms(file) & ~BH_PERM_CREATE;
-	return bh_judge_held(&s, file->f_path.dentry, bh_held_entry(file), &r);
+	return bh_judge_held(&s, bh_dentry_of(file), bh_held_entry(file), &r);
 }

@@ -32,6 +32,16 @@ static __always_inline void bh_revoke(struct bh_refusal *r, const struct bh_revo
 	r->object[4] = held->fd + 1;
 }
 
+static __always_inline struct dentry *bh_dentry_of(struct file *trusted)
+{
+	return BH_READONLY(struct file, trusted)->f_path.dentry;
+}
+
+static __always_inline struct file *bh_file_of(struct socket *trusted)
+{
+	return BH_READONLY(struct socket, trusted)->file;
+}
+
 /* Judges as bh_judge, and refuses whatever the place when it is revoked: the place is told. */
 static __noinline __attribute__((unused)) long bh_judge_held(const struct bh_subject *s,
 							     struct dentry *dentry,
@@ -55,10 +65,11 @@ static __noinline __attribute__((unused)) long bh_judge_held(const struct bh_sub
 
 /* Of a socket that is revoked. */
 static __noinline __attribute__((unused)) long bh_refuse_held_socket(const struct bh_subject *s,
-								     struct socket *sock,
+								     struct socket *trusted,
 								     const struct bh_revoked *held,
 								     struct bh_refusal *r)
 {
+	struct socket *sock = BH_READONLY(struct socket, trusted);
 	struct sock *sk = sock->sk;
 
 	bh_revoke(r, held);

@@ -140,7 +140,7 @@ int BPF_PROG(bh_socket_sendmsg, struct socket *sock, struct msghdr *msg, int siz
 	struct bh_revoked *held;
 
 	BH_ENTER(s, SOCKET_SENDMSG, ret);
-	held = bh_held_entry(sock->file);
+	held = bh_held_entry(bh_file_of(sock));
 	if (bh_is_revoked(&s, held))
 		return bh_refuse_held_socket(&s, sock, held, &r);
 	if (bh_is_judged_elsewhere(&s, sock, bh_socket_family(sock)))

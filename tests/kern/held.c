@@ -339,6 +339,7 @@ struct stage {
 	char *cgroup;
 	pid_t member;
 	int acts;
+	cell_fn main; /* the member's, when not the usual one */
 };
 
 static int put(int fd, int as)
@@ -488,7 +489,7 @@ static int stage_init(struct stage *s, struct kern *kern, const char *existing)
 	CHECK(cgroup_own_create("test-held", &s->cgroup, &error) == 0, "%.200s", error.text);
 	r = make_descriptors();
 	CHECK(r == 0, "no descriptors: %s", strerror(-r));
-	s->member = cell_spawn(NULL, -1, member_main, s->board);
+	s->member = cell_spawn(NULL, -1, s->main ?: member_main, s->board);
 	CHECK(s->member > 0 && board_await(&s->board->done, 1) == 0, "no member");
 	CHECK(cell_move(s->cgroup, s->member) == 0, "the member cannot be moved");
 	return write_policy("enforce", existing);
@@ -796,6 +797,32 @@ static int case_by_kind(struct kern *kern)
 	return 0;
 }
 
+static int hold_as_stdio(void *data)
+{
+	dup2(SECRET, STDIN_FILENO);
+	dup2(TCP, STDOUT_FILENO);
+	return member_main(data);
+}
+
+/* What is kept is so by any number, and its connection lives. */
+static int case_kept(struct kern *kern)
+{
+	_cleanup_stage_ struct stage s = {.main = hold_as_stdio};
+	char byte;
+	int r;
+
+	if (stage_init(&s, kern, REVOKE) || attach_and_adopt(&s))
+		return -1;
+	CHECK(report_says(&s, "fd 200: not revoked"), "the report does not say so");
+	r = member_does(&s, 0);
+	CHECK(r == 0, "reading by the other number: %s", outcome_text(r));
+	CHECK(send(TCP_PEER, "x", 1, MSG_NOSIGNAL) == 1 && recv(TCP, &byte, 1, 0) == 1,
+	      "the connection was shut down");
+	r = member_does(&s, 2);
+	CHECK(r == EACCES, "listing what is not kept: %s", outcome_text(r));
+	return 0;
+}
+
 /* Told and let through; nothing is shut down. */
 static int case_audit(struct kern *kern)
 {
@@ -1054,6 +1081,7 @@ const struct test_case held_cases[] = {
 	{"held/irrevocable", case_irrevocable, CASE_ALLOWS},
 	{"held/refuse", case_refuse_default, CASE_ALLOWS},
 	{"held/by-kind", case_by_kind, CASE_REFUSES},
+	{"held/kept", case_kept, CASE_REFUSES},
 	{"held/audit", case_audit, CASE_REFUSES},
 	{"held/shared", case_shared, CASE_REFUSES},
 	{"held/received", case_received, CASE_REFUSES},

@@ -111,9 +111,10 @@ struct revoked_fd {
 	pid_t pid, tid; /* whose table */
 	int fd;
 	bool is_socket;
+	bool keep; /* the policy keeps it: it is not revoked by another number either */
 };
 struct revocations {
-	struct revoked_fd *items; /* by process, as inventory_judge looked at them */
+	struct revoked_fd *items; /* by process, as inventory_judge looked at them; kept ones too */
 	size_t n;
 	char **lines; /* what the first BH_MAX_RECORD_LINES are; NULL-terminated, or NULL */
 	size_t nlines;

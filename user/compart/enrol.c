@@ -246,7 +246,7 @@ static int enrol_revoke(struct enrolment *e, struct error *error)
 	e->c->revoked = strings_copy((const char *const *)e->revoked.lines);
 	if (!e->c->revoked)
 		return error_set(error, ENOMEM, "out of memory");
-	return revoke_held(e->kern, e->entry.serial, &e->revoked, error);
+	return revoke_held(e->kern, e->entry.serial, &e->revoked, e->report, error);
 }
 
 static int enrol_prove(struct enrolment *e, struct error *error)

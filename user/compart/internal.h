@@ -108,7 +108,7 @@ int fd_mount(int fd, unsigned int *ret);
 
 /* --- revoke.c: what an inventory gave up, taken away --- */
 /* The subtree is frozen, and its compartment not enforced yet. */
-int revoke_held(struct kern *kern, __u64 serial, const struct revocations *revoked,
+int revoke_held(struct kern *kern, __u64 serial, struct revocations *revoked, struct report *report,
 		struct error *error);
 /* Shuts the sockets among them down for all who hold them. What cannot be is told: its uses are refused
  * all the same. */
@@ -161,6 +161,8 @@ bool inventory_allows(struct inventory *inv, const char *path, __u32 perms);
 /* What the policy does not allow, by what it says of that kind: refused or reported. */
 void inventory_refuse(struct inventory *inv, enum existing_kind kind, pid_t pid, const char *format,
 		      ...) __attribute__((format(printf, 4, 5)));
+/* One that the policy keeps. */
+void inventory_keep_fd(struct inventory *inv, const struct revoked_fd *held);
 /* The same of a descriptor that can be revoked, if it may. */
 void inventory_refuse_fd(struct inventory *inv, enum existing_kind kind,
 			 const struct revoked_fd *held, const char *format, ...)

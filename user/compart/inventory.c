@@ -100,18 +100,34 @@ void inventory_refuse(struct inventory *inv, enum existing_kind kind, pid_t pid,
 	refuse_line(inv, kind, line);
 }
 
-static int give_up(struct inventory *inv, const struct revoked_fd *held, const char *line)
+static int remember(struct revocations *to, const struct revoked_fd *held)
 {
-	struct revocations *to = inv->revoked;
-	_cleanup_free_ char *escaped = NULL;
 	struct revoked_fd *bigger = reallocarray(to->items, to->n + 1, sizeof(*bigger));
 
 	if (!bigger)
 		return -ENOMEM;
 	to->items = bigger;
 	to->items[to->n++] = *held;
-	if (to->nlines == BH_MAX_RECORD_LINES)
-		return 0;
+	return 0;
+}
+
+void inventory_keep_fd(struct inventory *inv, const struct revoked_fd *held)
+{
+	struct revoked_fd kept = *held;
+
+	kept.keep = true;
+	if (inv->revoked && remember(inv->revoked, &kept))
+		inv->failed = true;
+}
+
+static int give_up(struct inventory *inv, const struct revoked_fd *held, const char *line)
+{
+	struct revocations *to = inv->revoked;
+	_cleanup_free_ char *escaped = NULL;
+	int r = remember(to, held);
+
+	if (r || to->nlines == BH_MAX_RECORD_LINES)
+		return r;
 	/* For a record, which is UTF-8: names need not be. */
 	escaped = escape_bytes(line, strlen(line));
 	return escaped ? strings_push(&to->lines, &to->nlines, escaped) : -ENOMEM;

@@ -64,7 +64,8 @@ static void refuse_power(struct inventory *inv, const struct held *h, const char
 
 static struct revoked_fd as_revoked(const struct held *h, bool is_socket)
 {
-	return (struct revoked_fd){h->pid, h->tid, h->fd, is_socket};
+	return (struct revoked_fd){
+		.pid = h->pid, .tid = h->tid, .fd = h->fd, .is_socket = is_socket};
 }
 
 /* A refusal, unless it is one of the three descriptors that a policy may keep: any file or socket.
@@ -74,10 +75,12 @@ static void refuse(struct inventory *inv, const struct held *h, enum existing_ki
 {
 	struct revoked_fd held = as_revoked(h, kind == EXISTING_SOCKETS);
 
-	if (keeps(inv, h, KEEP_STDIO))
+	if (keeps(inv, h, KEEP_STDIO)) {
+		inventory_keep_fd(inv, &held);
 		inventory_note(inv, h->pid, "fd %d: kept (stdio): %s%s", h->fd, what, h->text);
-	else
-		inventory_refuse_fd(inv, kind, &held, "fd %d: %s%s: %s", h->fd, what, h->text, why);
+		return;
+	}
+	inventory_refuse_fd(inv, kind, &held, "fd %d: %s%s: %s", h->fd, what, h->text, why);
 }
 
 static void judge_anonymous(struct inventory *inv, const struct held *h)
@@ -188,11 +191,13 @@ static int peer_name(int fd, char *buffer, size_t size)
 static void judge_unix(struct inventory *inv, const struct held *h, int fd)
 {
 	char peer[sizeof(((struct sockaddr_un *)0)->sun_path) + 2], why[192];
+	struct revoked_fd held = as_revoked(h, true);
 
 	/* Not connected, listening, or one end of a pair: what it does next, hooks see. */
 	if (peer_name(fd, peer, sizeof(peer)) || !*peer)
 		return;
 	if (peer_is_kept(inv, fd, peer)) {
+		inventory_keep_fd(inv, &held);
 		inventory_note(inv, h->pid, "fd %d: kept: unix socket to %s", h->fd, peer);
 		return;
 	}

@@ -11,23 +11,42 @@
 #include <string.h>
 #include <sys/socket.h>
 
-int revoke_held(struct kern *kern, __u64 serial, const struct revocations *revoked,
+/* By one number kept, by another not: it is one open file, and stays. */
+static void tell_kept(const struct revoked_fd *item, struct report *report)
+{
+	if (report && report->n < BH_MAX_REPORT_LINES)
+		report_add(report,
+			   "pid %d fd %d: not revoked: it is one that is kept, by another number",
+			   (int)item->pid, item->fd);
+}
+
+int revoke_held(struct kern *kern, __u64 serial, struct revocations *revoked, struct report *report,
 		struct error *error)
 {
-	_cleanup_free_ struct kern_held *held = NULL;
+	_cleanup_free_ struct kern_held *held = calloc(revoked->n + 1, sizeof(*held));
+	size_t i, n = 0;
 	int r;
 
-	if (!revoked->n)
-		return 0;
-	held = calloc(revoked->n, sizeof(*held));
 	if (!held)
 		return error_set(error, ENOMEM, "out of memory");
-	for (size_t i = 0; i < revoked->n; i++)
-		held[i] = (struct kern_held){.pid = revoked->items[i].pid,
-					     .tid = revoked->items[i].tid,
-					     .fd = revoked->items[i].fd};
+	for (i = 0; i < revoked->n; i++) {
+		const struct revoked_fd *item = &revoked->items[i];
+
+		held[i] = (struct kern_held){
+			.pid = item->pid, .tid = item->tid, .fd = item->fd, .keep = item->keep};
+		n += !item->keep;
+	}
+	if (!n)
+		return 0;
 	r = kern_rechecks_attach(kern, error);
-	return r ? r : kern_revoke(kern, serial, held, revoked->n, error);
+	if (!r)
+		r = kern_revoke(kern, serial, held, revoked->n, error);
+	for (i = 0; !r && i < revoked->n; i++) {
+		if (!revoked->items[i].keep && held[i].file && !held[i].revoked)
+			tell_kept(&revoked->items[i], report);
+		revoked->items[i].keep = !held[i].revoked;
+	}
+	return r;
 }
 
 /* Both ways, and read back: that alone is a hang-up to poll(2), of every family that can be shut down. */
@@ -48,7 +67,7 @@ void revoke_connections(const struct revocations *revoked, struct report *report
 {
 	for (size_t i = 0; i < revoked->n; i++) {
 		const struct revoked_fd *held = &revoked->items[i];
-		int r = held->is_socket ? shut_down(held) : 0;
+		int r = held->is_socket && !held->keep ? shut_down(held) : 0;
 
 		if (r && r != -ESRCH && r != -EBADF && report && report->n < BH_MAX_REPORT_LINES)
 			report_add(report,

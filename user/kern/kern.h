@@ -152,6 +152,10 @@ __u32 kern_ask_read(struct kern *kern);
 struct kern_held {
 	pid_t pid, tid; /* whose table */
 	int fd;
+	bool keep; /* not to be revoked, by whatever other number it is held */
+	/* filled in: the open file (0: it is gone), and whether it was revoked */
+	__u64 file;
+	bool revoked;
 };
 /* Attaches what re-checks uses; kept until kern_rechecks_settle finds nothing revoked. Idempotent. */
 int kern_rechecks_attach(struct kern *kern, struct error *error);
@@ -162,7 +166,7 @@ int kern_rechecks_settle(struct kern *kern);
  * of processes that are frozen, or the caller's own. Read back. Those that are gone are left out. The
  * re-checks are attached. -ENOSPC.
  */
-int kern_revoke(struct kern *kern, __u64 serial, const struct kern_held *held, size_t n,
+int kern_revoke(struct kern *kern, __u64 serial, struct kern_held *held, size_t n,
 		struct error *error);
 /* Forgets all of a compartment's. */
 int kern_revoke_end(struct kern *kern, __u64 serial);

@@ -247,61 +247,75 @@ static void files_done(struct files *files)
 	free(files->items);
 }
 
-/* A file that died after it was seen and before its entry was written left an entry that nothing
- * takes away: a second look tells. */
-static int check_again(struct kern *kern, __u64 serial, const struct files *before,
-		       const struct kern_held *held, size_t n)
-{
-	_cleanup_(files_done) struct files now = {};
-	int r = read_files(kern, held->pid, &now);
-
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		const struct bh_file *was = find(before, &held[i]), *is = find(&now, &held[i]);
-		struct entry e;
-
-		if (!was)
-			continue;
-		e.address = was->file;
-		if (is && is->file == was->file)
-			r = bpf_map_lookup_elem(kern->maps[KERN_MAP_REVOKED], &e.address,
-						&e.value) < 0 ||
-					    !is_for(&e.value, serial)
-				    ? -EIO
-				    : 0;
-		else if (is)
-			r = -EAGAIN;
-		else if (bpf_map_lookup_elem(kern->maps[KERN_MAP_REVOKED], &e.address, &e.value) ==
-			 0)
-			r = take_off(kern, &e, serial);
-	}
-	return r;
-}
-
-static int revoke_of_one(struct kern *kern, __u64 serial, const struct kern_held *held, size_t n)
+/* Which open files these are; with `again`, whether they are still the same. A file that died after it
+ * was seen and before its entry was written left an entry that nothing takes away. */
+static int look_at_one(struct kern *kern, __u64 serial, struct kern_held *held, size_t n,
+		       bool again)
 {
 	_cleanup_(files_done) struct files files = {};
 	int r = read_files(kern, held->pid, &files);
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		const struct bh_file *file = find(&files, &held[i]);
+		struct entry e = {.address = held[i].file};
 
-		if (file)
-			r = put_on(kern, file->file, serial, held[i].fd);
+		if (!again)
+			held[i].file = file ? file->file : 0;
+		else if (!held[i].revoked)
+			continue;
+		else if (file && file->file != e.address)
+			r = -EAGAIN; /* of a frozen process: somebody else shares its table */
+		else if (bpf_map_lookup_elem(kern->maps[KERN_MAP_REVOKED], &e.address, &e.value) <
+			 0)
+			r = file ? -EIO : 0;
+		else if (!file)
+			r = take_off(kern, &e, serial);
 	}
-	return r ? r : check_again(kern, serial, &files, held, n);
+	return r;
 }
 
-int kern_revoke(struct kern *kern, __u64 serial, const struct kern_held *held, size_t n,
-		struct error *error)
+static int look(struct kern *kern, __u64 serial, struct kern_held *held, size_t n, bool again)
 {
 	size_t of_one;
-	int r = serial ? 0 : -EINVAL;
+	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i += of_one) {
 		for (of_one = 1; i + of_one < n && held[i + of_one].pid == held[i].pid;)
 			of_one++;
-		r = revoke_of_one(kern, serial, held + i, of_one);
+		r = look_at_one(kern, serial, held + i, of_one, again);
 	}
+	return r;
+}
+
+static bool is_kept(const struct kern_held *held, size_t n, __u64 file)
+{
+	for (size_t i = 0; i < n; i++)
+		if (held[i].keep && held[i].file == file)
+			return true;
+	return false;
+}
+
+static int put_all(struct kern *kern, __u64 serial, struct kern_held *held, size_t n)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		held[i].revoked = held[i].file && !is_kept(held, n, held[i].file);
+		if (held[i].revoked)
+			r = put_on(kern, held[i].file, serial, held[i].fd);
+	}
+	return r;
+}
+
+int kern_revoke(struct kern *kern, __u64 serial, struct kern_held *held, size_t n,
+		struct error *error)
+{
+	int r = serial ? look(kern, serial, held, n, false) : -EINVAL;
+
+	if (r == 0)
+		r = put_all(kern, serial, held, n);
+	if (r == 0)
+		r = look(kern, serial, held, n, true);
 	if (r == -ENOSPC)
 		return error_set(
 			error, ENOSPC,
