@@ -462,8 +462,8 @@ static int case_revoked_descriptor(struct kern *kern)
 	CHECK(attach(&s) == 0, "attach failed");
 	if (count_revoked(kern, "attached"))
 		return -1;
-	CHECK(run_printing(status, text, sizeof(text)) == 0 &&
-		      strstr(text, "may not use ") && strstr(text, FIXTURE_SECRET),
+	CHECK(run_printing(status, text, sizeof(text)) == 0 && strstr(text, "may not use ") &&
+		      strstr(text, FIXTURE_SECRET),
 	      "status: %s", text);
 	agent_end(&s, SIGKILL);
 	if (count_revoked(kern, "the agent killed") || agent_start(&s) ||

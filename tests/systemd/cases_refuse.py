@@ -138,6 +138,23 @@ def held_descriptor():
         expect_equal("a read of the held descriptor", p.ask("read-held")["error"], "")
 
 
+@case("refuse")
+def revoked_descriptor():
+    """existing: revoke takes it away, and says so: at the attach, in status, in the event of its use."""
+    with provider("revoked") as p:
+        fd, pid = p.ask("hold", SECRET)["fd"], main_pid(p.unit)
+        names = rf"pid {pid} \(python3\) fd {fd}: read {SECRET}: no rule allows it"
+        expect_equal("a read before the attach", p.ask("read-held")["error"], "")
+        policy = write_policy("revoked", existing="{default: revoke, keep: [stdio, journal, notify]}")
+        out = attach(policy, "--unit", p.unit)
+        expect_text("attach with existing: revoke", out, "note: revoked: " + names)
+        p.is_confined()
+        expect_equal("a read of the held descriptor", p.ask("read-held")["error"], "EACCES")
+        expect_text("status", must("bulkhead", "status").out, names)
+        expect_text("events", must("bulkhead", "events").out,
+                    rf"read {SECRET} by descriptor {fd} refused \(EACCES\): it was open before the policy")
+
+
 # What is held as standard input -> the words of the refusal.
 POWERS = {
     "namespace": r"fd 0: net:\[\d+\]: a namespace to enter",
