@@ -410,20 +410,27 @@ static void test_inventory(void **state)
 /* What can be taken is listed to be taken, what cannot is refused all the same. */
 static void test_inventory_revoke(void **state)
 {
+	static const struct rule rules[] = {
+		{.effect = RULE_ALLOW, .perms = BH_PERM_ALL, .glob = (char *)(uintptr_t) "/**"},
+		{.effect = RULE_DENY,
+		 .perms = BH_PERM_ALL,
+		 .glob = (char *)(uintptr_t) "/etc/passwd"},
+	};
 	struct policy policy = {.name = "test",
 				.existing = {[EXISTING_FILES] = EXISTING_REVOKE,
 					     [EXISTING_SOCKETS] = EXISTING_REVOKE,
 					     [EXISTING_MAPPINGS] = EXISTING_REPORT,
 					     [EXISTING_OTHERS] = EXISTING_REVOKE},
 				.keep = KEEP_STDIO,
-				.rules = (struct rule *)(uintptr_t)everything,
-				.nrules = N_OF(everything)};
+				.rules = (struct rule *)(uintptr_t)rules,
+				.nrules = N_OF(rules)};
 	_cleanup_(revocations_done) struct revocations before = {}, revoked = {}, none = {};
 	_cleanup_(report_done) struct report report = {}, second = {};
 	_cleanup_close_ int file = -1, net = -1, space = -1;
 	struct error error = {};
 	pid_t self = getpid();
 	size_t sockets = 0;
+	void *map;
 
 	(void)state;
 	inventory_judge(&policy, &self, 1, NULL, &before, &error);
@@ -439,9 +446,14 @@ static void test_inventory_revoke(void **state)
 	assert_int_equal(sockets, 1);
 	assert_true(report_has(&report, "revoked: pid "));
 	assert_true(report_has(&report, "read /etc/passwd: no rule allows it"));
+	assert_false(report_has(&report, "maps /etc/passwd"));
+	map = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, file, 0);
+	assert_ptr_not_equal(map, MAP_FAILED);
 	space = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(inventory_judge(&policy, &self, 1, &second, &none, &error), -EPERM);
 	assert_true(report_has(&second, "a namespace to enter (and it cannot be revoked)"));
+	assert_true(report_has(&second, "maps /etc/passwd: no rule allows read"));
+	munmap(map, 4096);
 }
 
 /* A shared mapping goes on writing to a file of which one name was deleted; memory has none. */

@@ -100,18 +100,6 @@ static json_t *render(const struct sample *s)
 
 static const struct sample samples[] = {
 	{
-		.hook = BH_HOOK_FILE_PERMISSION,
-		.reason = BH_REASON_REVOKED,
-		.perms = BH_PERM_READ,
-		.kind = BH_OBJECT_PATH,
-		.object = {5, 1, 7, 0, 8},
-		TAIL("/shadow"),
-		.path = "/etc/shadow",
-		.line = "12:03:04 demo node[812]: read /etc/shadow by descriptor 7 refused "
-			"(EACCES): it was open before the policy, which does not allow it "
-			"[file_permission #12]",
-	},
-	{
 		.hook = BH_HOOK_FILE_OPEN,
 		.reason = BH_REASON_NO_RULE,
 		.perms = BH_PERM_READ,
@@ -279,6 +267,18 @@ static const struct sample samples[] = {
 		.line = "12:03:04 demo node[812]: move to cgroup 4294967305: a task was moved "
 			"across "
 			"the compartment's edge [cgroup_attach_task #12]",
+	},
+	{
+		.hook = BH_HOOK_FILE_PERMISSION,
+		.reason = BH_REASON_REVOKED,
+		.perms = BH_PERM_READ,
+		.kind = BH_OBJECT_PATH,
+		.object = {5, 1, 7, 0, 8},
+		TAIL("/shadow"),
+		.path = "/etc/shadow",
+		.line = "12:03:04 demo node[812]: read /etc/shadow by descriptor 7 refused "
+			"(EACCES): it was open before the policy, which does not allow it "
+			"[file_permission #12]",
 	},
 };
 

@@ -40,6 +40,14 @@ static void link_of(pid_t pid, const struct mapping *m, char buffer[96])
 		 (unsigned long long)m->end);
 }
 
+/* A private mapping shows the file too, until it is written to: where what is open is taken away, that
+ * must not be what is left. */
+static bool reads_privately(const struct inventory *inv, const struct mapping *m)
+{
+	return m->bits & MAPPING_READ && !(m->bits & (MAPPING_EXEC | MAPPING_SHARED)) &&
+	       inv->policy->existing[EXISTING_FILES] == EXISTING_REVOKE;
+}
+
 /* Shared memory that no file holds is memory. With a name left it is a file, whatever it says. */
 static void judge_memory(struct inventory *inv, pid_t pid, const struct mapping *m)
 {
@@ -52,6 +60,9 @@ static void judge_memory(struct inventory *inv, pid_t pid, const struct mapping 
 	else if (m->bits & MAPPING_SHARED && !link_is_nameless(link))
 		inventory_refuse(inv, EXISTING_MAPPINGS, pid,
 				 "shares memory with %s, a file by another name", m->path);
+	else if (m->kind == MAPPING_DELETED && reads_privately(inv, m))
+		inventory_refuse(inv, EXISTING_MAPPINGS, pid, "maps %s, which no rule can name",
+				 m->path);
 }
 
 static void judge_file(struct inventory *inv, pid_t pid, const struct mapping *m)
@@ -61,7 +72,7 @@ static void judge_file(struct inventory *inv, pid_t pid, const struct mapping *m
 	bool runs = false;
 	char link[96];
 
-	if (!(m->bits & (MAPPING_EXEC | MAPPING_SHARED)))
+	if (!(m->bits & (MAPPING_EXEC | MAPPING_SHARED)) && !reads_privately(inv, m))
 		return;
 	link_of(pid, m, link);
 	if (!inventory_sees_link(inv, link)) {
@@ -76,6 +87,9 @@ static void judge_file(struct inventory *inv, pid_t pid, const struct mapping *m
 	if (m->bits & MAPPING_EXEC && !runs)
 		inventory_refuse(inv, EXISTING_MAPPINGS, pid,
 				 "maps %s: no rule allows to run it or map-exec", m->path);
+	if (reads_privately(inv, m) && !runs && !inventory_allows(inv, m->path, BH_PERM_READ))
+		inventory_refuse(inv, EXISTING_MAPPINGS, pid, "maps %s: no rule allows read",
+				 m->path);
 	if (!(m->bits & MAPPING_SHARED))
 		return;
 	if (m->bits & MAPPING_WRITE && !inventory_allows(inv, m->path, BH_PERM_WRITE))
