@@ -4,7 +4,7 @@ import os
 import subprocess
 
 from harness import (CGROUPS, DROPIN, POLICIES, SECRET, Provider, attach, case, cgroup_of, compartments,
-                     confined, expect, expect_equal, expect_text, main_pid, provider, read, run, status,
+                     confined, expect, expect_equal, expect_text, main_pid, must, provider, read, run, status,
                      wait_for, write, write_policy)
 
 
