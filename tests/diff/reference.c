@@ -153,14 +153,15 @@ static struct bh_masks settle(const struct verdict *verdict)
 {
 	__u32 no = verdict->says[RULE_TRIPWIRE] | verdict->says[RULE_DENY];
 	__u32 yes = verdict->says[RULE_ALLOW] & ~no;
-	bool links = contents_of(yes) && !(contents_of(yes) & ~verdict->links);
 	bool covers = yes & BH_PERM_DELETE && contents_of(no);
+	bool links;
 
 	/* What may be made or changed here may be of anybody's making. */
 	if (!(yes & BH_RULE_WRITTEN_INSIDE) &&
 	    yes & (BH_PERM_CREATE | BH_PERM_WRITE | BH_PERM_APPEND))
 		yes &= ~(__u32)(BH_PERM_EXEC | BH_PERM_INTERP | BH_PERM_MAP_EXEC | BH_PERM_JIT);
 	yes &= ~(__u32)BH_RULE_WRITTEN_INSIDE;
+	links = contents_of(yes) && !(contents_of(yes) & ~verdict->links);
 
 	return (struct bh_masks){
 		.allow = yes | (links ? BH_PERM_LINKS : 0),
