@@ -54,10 +54,12 @@ static int read_file(const char *path)
 
 static int serve(void *data)
 {
-	int fd = *(int *)data, r;
+	const int *pair = data;
+	int fd = pair[1], r;
 	struct request request;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close(pair[0]); /* who held both would not see the end */
 	while (read(fd, &request, sizeof(request)) == sizeof(request)) {
 		r = read_file(request.path);
 		if (write(fd, &r, sizeof(r)) != sizeof(r))
@@ -76,7 +78,7 @@ static int reader_start(struct reader *reader, struct cell *cell)
 	setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &deadline, sizeof(deadline));
 	reader->cell = cell;
 	reader->socket = pair[0];
-	reader->pid = cell_spawn(cell, cell->cgroup_fd, serve, &pair[1]);
+	reader->pid = cell_spawn(cell, cell->cgroup_fd, serve, pair);
 	close(pair[1]);
 	return reader->pid > 0 ? 0 : -errno;
 }
