@@ -67,12 +67,13 @@ static __always_inline bool bh_is_settled(struct dentry *dentry)
 	       sb->s_magic == OVERLAYFS_MAGIC;
 }
 
-/* Of one name, by which it cannot but be reached. */
+/* Of one name, by which it cannot but be reached. What overlayfs opens below bears, before 6.5, the name
+ * above and the inode below: neither's rights are the other's. */
 static __always_inline bool bh_has_one_name(struct dentry *dentry, struct inode *inode)
 {
 	__u32 type;
 
-	if (!inode || dentry->d_flags & BH_DENTRY_ODD)
+	if (!inode || dentry->d_inode != inode || dentry->d_flags & BH_DENTRY_ODD)
 		return false;
 	type = inode->i_mode & S_IFMT;
 	return type == S_IFDIR || (type == S_IFREG && inode->__i_nlink == 1);

@@ -101,7 +101,9 @@ static long bh_walk_up(__u32 i, struct bh_walk *w)
 	}
 	pos = BH_BOUND(slot->pos - length, BH_PATH_END - 1);
 	length = BH_BOUND(length, BH_MAX_NAME);
-	if (bpf_probe_read_kernel(&slot->path[pos], length, name)) {
+	/* Its parent, whether names there change, and its name, of one moment: a move that was counted before
+	 * this walk and ends in between would leave the old parent, unlocked, and the new name. */
+	if (bpf_probe_read_kernel(&slot->path[pos], length, name) || bh_dentry_seq(dentry) != seq) {
 		slot->fault = BH_REASON_UNSURE_RACE;
 		return 1;
 	}
@@ -132,8 +134,9 @@ static long bh_walk_check(__u32 i, struct bh_walk *w)
 	return 0;
 }
 
-/* Did nothing on the way move, since there were `epoch` moves of directories? No need to ask each: moves
- * are counted, and who was about to move one held a lock that pass one has seen. */
+/* Did nothing on the way move, since there were `epoch` moves of directories? No need to ask each again: moves
+ * are counted, and who had counted and not moved yet held a lock when pass one asked, between two looks at
+ * the same d_seq. */
 static __always_inline bool bh_walk_stood(struct bh_walk *w, __u64 epoch)
 {
 	return bh_cache.on && !w->slot->odd && epoch == bh_cache.epoch && bh_is_settled(w->leaf) &&
