@@ -59,23 +59,14 @@ int BPF_PROG(bh_anon_inode, struct inode *inode, const struct qstr *name,
 	     const struct inode *context, int ret)
 {
 	struct bh_refusal r = BH_REFUSAL(ANON_INODE, BH_REASON_CLOSED);
-	char text[16] = {};
-	struct bh_slot *slot;
+	char text[BH_NAME_BYTES] = {};
 
 	BH_ENTER(s, ANON_INODE, ret);
 	bpf_probe_read_kernel_str(text, sizeof(text), name->name);
 	if (bpf_strncmp(text, sizeof(text), "[io_uring]") &&
 	    bpf_strncmp(text, sizeof(text), "[userfaultfd]"))
 		return 0;
-	slot = bh_slot_claim();
-	r.kind = BH_OBJECT_NAME;
-	if (slot) {
-		__builtin_memcpy(slot->tail, text, sizeof(text));
-		r.object[2] = r.tail = sizeof(text);
-	}
-	ret = bh_refuse(&s, &r, slot);
-	bh_slot_release(slot);
-	return ret;
+	return bh_refuse_name(&s, &r, text);
 }
 
 SEC("iter/task_file")

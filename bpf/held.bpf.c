@@ -180,9 +180,7 @@ static __noinline long bh_judge_received_nameless(const struct bh_subject *s, st
 	struct dentry *dentry = bh_dentry_of(file);
 	__u64 magic = dentry->d_sb->s_magic;
 	const void *name = dentry->d_name.name;
-	struct bh_slot *slot;
-	char text[16] = {};
-	long ret;
+	char text[BH_NAME_BYTES] = {};
 
 	if (bh_nameless_is_free(magic))
 		return 0;
@@ -191,15 +189,7 @@ static __noinline long bh_judge_received_nameless(const struct bh_subject *s, st
 	bpf_probe_read_kernel_str(text, sizeof(text), name);
 	if (magic == ANON_INODE_FS_MAGIC && bh_anonymous_is_free(text))
 		return 0;
-	slot = bh_slot_claim();
-	r.kind = BH_OBJECT_NAME;
-	if (slot) {
-		__builtin_memcpy(slot->tail, text, sizeof(text));
-		r.object[2] = r.tail = sizeof(text);
-	}
-	ret = bh_refuse(s, &r, slot);
-	bh_slot_release(slot);
-	return ret;
+	return bh_refuse_name(s, &r, text);
 }
 
 /* Message queues stand in a filesystem of the kernel's own that can be mounted, and have names. */

@@ -90,6 +90,25 @@ static __always_inline long bh_refuse_number(const struct bh_subject *s, struct 
 	return bh_refuse(s, r, NULL);
 }
 
+#define BH_NAME_BYTES 16 /* of a nameless object's kind: "[userfaultfd]" */
+
+/* What it is about is no file, and has a kind alone. */
+static __noinline __attribute__((unused)) long
+bh_refuse_name(const struct bh_subject *s, struct bh_refusal *r, const char *text)
+{
+	struct bh_slot *slot = bh_slot_claim();
+	long ret;
+
+	r->kind = BH_OBJECT_NAME;
+	if (slot) {
+		__builtin_memcpy(slot->tail, text, BH_NAME_BYTES);
+		r->object[2] = r->tail = BH_NAME_BYTES;
+	}
+	ret = bh_refuse(s, r, slot);
+	bh_slot_release(slot);
+	return ret;
+}
+
 /*
  * The head of every hook: keep an earlier refusal, find the subject, leave outsiders, refuse who
  * cannot be told. Leaves `s` filled for the hook's own decision.
