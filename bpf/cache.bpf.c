@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Writing of what is known. */
+/* Writing of what is known; directories. */
 #include "path.bpf.h"
 
 /* Several may write, on one CPU or on two: who comes second keeps nothing. */
@@ -21,4 +21,82 @@ int bh_known_keep(const struct bh_subject *s, struct bh_known *known, const stru
 	way->allow = slot->masks.allow & ~slot->hidden & ~slot->masks.audit;
 	BH_READ_ONCE(way->seq) = seq + 2;
 	return 0;
+}
+
+static __always_inline struct bh_directory *bh_directory_of(__u64 inode)
+{
+	/* Objects of one slab: the low bits say nothing.  Knuth's multiplier. */
+	__u32 index = ((__u32)(inode >> 5) * 2654435761u) >> 16 & (BH_DIRECTORIES - 1);
+
+	return bpf_map_lookup_elem(&bh_directories, &index);
+}
+
+static __always_inline bool bh_directory_holds(const struct bh_directory_way *way, __u32 seq,
+					       __u32 generation, const struct bh_slot *slot)
+{
+	return !(seq & 1) && way->inode == slot->directory && way->freed == slot->freed &&
+	       way->generation == generation && way->epoch == bh_cache.epoch;
+}
+
+int bh_directory_find(const struct bh_subject *s, struct bh_slot *slot)
+{
+	struct bh_directory_way *way;
+	struct bh_directory *directory;
+	__u32 seq, state;
+
+	if (!s || !slot)
+		return 0;
+	directory = bh_directory_of(slot->directory);
+	if (!directory)
+		return 0;
+	slot->freed = BH_READ_ONCE(directory->freed);
+	way = &directory->ways[s->generation & (BH_KNOWN_WAYS - 1)];
+	seq = BH_READ_ONCE(way->seq);
+	if (!bh_directory_holds(way, seq, s->generation, slot))
+		return 0;
+	state = way->state;
+	if (BH_READ_ONCE(way->seq) != seq)
+		return 0;
+	slot->state = state;
+	return 1;
+}
+
+/* As above: who comes second writes nothing. */
+int bh_directory_keep(const struct bh_subject *s, const struct bh_slot *slot)
+{
+	struct bh_directory *directory;
+	struct bh_directory_way *way;
+	__u32 seq;
+
+	if (!s || !slot)
+		return 0;
+	directory = bh_directory_of(slot->directory);
+	if (!directory)
+		return 0;
+	way = &directory->ways[s->generation & (BH_KNOWN_WAYS - 1)];
+	seq = BH_READ_ONCE(way->seq);
+	if (seq & 1 || __sync_val_compare_and_swap(&way->seq, seq, seq + 1) != seq)
+		return 0;
+	way->inode = slot->directory;
+	way->freed = slot->freed;
+	way->generation = s->generation;
+	way->epoch = slot->epoch;
+	way->state = slot->state;
+	BH_READ_ONCE(way->seq) = seq + 2;
+	return 0;
+}
+
+/* An address is identity only while its inode lives. */
+SEC("lsm/inode_free_security")
+void BPF_PROG(bh_inode_free, struct inode *inode)
+{
+	struct bh_directory *directory;
+	__u64 address;
+
+	/* Not to be calculated with as long as the verifier knows what it is. */
+	if ((inode->i_mode & S_IFMT) != S_IFDIR || bpf_probe_read_kernel(&address, sizeof(address), ctx))
+		return;
+	directory = bh_directory_of(address);
+	if (directory)
+		__sync_fetch_and_add(&directory->freed, 1);
 }

@@ -27,6 +27,12 @@
 __noinline int bh_known_keep(const struct bh_subject *s, struct bh_known *known,
 			     const struct bh_slot *slot, __u64 epoch, __u64 moves);
 
+/* slot->state of the directory slot->directory, in the subject's generation; 0: it is not known. */
+__noinline int bh_directory_find(const struct bh_subject *s, struct bh_slot *slot);
+
+/* Keeps slot->state as that of slot->directory. */
+__noinline int bh_directory_keep(const struct bh_subject *s, const struct bh_slot *slot);
+
 #define BH_READ_ONCE(x) (*(volatile typeof(x) *)&(x))
 
 /* A reader between two halves of a writing sees two different numbers, or an odd one. */
@@ -56,6 +62,20 @@ static __always_inline struct bh_known *bh_known_of(struct inode *inode, __u64 f
 	return bpf_inode_storage_get(&bh_inodes, inode, 0, flags);
 }
 
+/* A storage takes as long to make as a path to walk, and memory: who goes through a tree once needs none. A guess,
+ * by inode number. */
+static __always_inline bool bh_is_asked_again(struct inode *inode)
+{
+	__u64 number = inode->i_ino;
+	__u32 index = number & (BH_ASKED - 1);
+	__u64 *asked = bpf_map_lookup_elem(&bh_asked, &index);
+
+	if (!asked || *asked == number)
+		return true;
+	*asked = number;
+	return false;
+}
+
 /* A filesystem whose names change by the VFS alone: debugfs and its like move theirs by themselves. */
 static __always_inline bool bh_is_settled(struct dentry *dentry)
 {
@@ -79,37 +99,13 @@ static __always_inline bool bh_has_one_name(struct dentry *dentry, struct inode 
 	return type == S_IFDIR || (type == S_IFREG && inode->__i_nlink == 1);
 }
 
-static __always_inline bool bh_is_known(struct dentry *dentry, struct inode *inode,
-					__u32 generation, __u32 perms, __u32 any)
-{
-	struct bh_known *known;
-
-	if (!bh_cache.on || !bh_has_one_name(dentry, inode))
-		return false;
-	known = bh_known_of(inode, 0);
-	return known && bh_known_allows(known, generation, perms, any);
-}
-
-/* The same for who may be a member, without a subject: who is not, or has to be asked for, is told no. */
-static __always_inline bool bh_is_known_inside(struct dentry *dentry, struct inode *inode,
-					       __u32 perms, __u32 any)
-{
-	struct bh_label *label;
-	struct bh_compartment *c;
-
-	label = bpf_task_storage_get(&bh_labels, bpf_get_current_task_btf(), 0, 0);
-	c = bh_label_entry(label);
-	return c && c->state == BH_STATE_ENFORCED &&
-	       bh_is_known(dentry, inode, c->generation, perms, any);
-}
-
 /* Is a name in this directory being changed? Names are, by the VFS's rule, under its lock alone. */
-static __always_inline __u32 bh_is_changing(struct dentry *directory)
+static __always_inline __u32 bh_is_changing(struct inode *directory)
 {
 	/* PREEMPT_RT has another kind of lock: nothing is kept there. */
-	if (!bpf_core_field_exists(directory->d_inode->i_rwsem.count))
+	if (!bpf_core_field_exists(directory->i_rwsem.count))
 		return 1;
-	return directory->d_inode->i_rwsem.count.counter & RWSEM_WRITER_LOCKED;
+	return directory->i_rwsem.count.counter & RWSEM_WRITER_LOCKED;
 }
 
 #endif

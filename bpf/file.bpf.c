@@ -26,22 +26,45 @@ static __always_inline __u32 bh_open_perms(struct file *file)
 	return perms ? perms : BH_PERM_IOCTL;
 }
 
-static __noinline long bh_judge_open(struct file *file, __u32 perms, __u32 any)
+/* What file_open has found out of its subject, before it is one; each may be NULL. */
+struct bh_opener {
+	struct bh_label *label;
+	struct bh_compartment *c;
+	struct bh_known *known; /* of the inode */
+};
+
+/* As bh_subject_find, which need not be asked for who has a label that counts. */
+static __always_inline int bh_opener_subject(const struct bh_opener *o, struct bh_subject *s)
+{
+	if (!o->label || !o->c || o->c->state != BH_STATE_ENFORCED || o->label->flags & BH_LABEL_PENDING)
+		return bh_subject_current(s);
+	bh_subject_from_label(s, o->label);
+	bh_subject_from_entry(s, o->c);
+	return BH_SUBJECT_SOME;
+}
+
+static __noinline long bh_judge_open(struct file *file, __u32 perms, __u32 any, struct bh_opener *o)
 {
 	struct bh_refusal r = BH_REFUSAL(FILE_OPEN, BH_REASON_NO_RULE);
+	struct bh_subject s = {};
+	int kind = bh_opener_subject(o, &s);
 
-	BH_ENTER(s, FILE_OPEN, 0);
-	if (bh_is_filesystem())
+	if (kind == BH_SUBJECT_NONE || (kind == BH_SUBJECT_SOME && bh_is_filesystem()))
 		return 0;
+	if (kind == BH_SUBJECT_UNSURE) {
+		r.reason = s.reason;
+		return bh_refuse(&s, &r, NULL);
+	}
 	r.perms = perms;
 	r.any = any;
-	return bh_judge_keep(&s, file->f_path.dentry, file->f_inode, &r);
+	return bh_judge_keep(&s, file->f_path.dentry, file->f_inode, o->known, &r);
 }
 
 /* The shortest way for what is known, as most of what is opened is. */
 SEC("lsm/file_open")
 int BPF_PROG(bh_file_open, struct file *file, int ret)
 {
+	struct bh_opener o = {};
 	__u32 perms, any = 0;
 
 	if (ret || !bh_may_be_inside())
@@ -53,9 +76,14 @@ int BPF_PROG(bh_file_open, struct file *file, int ret)
 		perms = BH_PERM_EXEC;
 		any = BH_PERM_INTERP;
 	}
-	if (bh_is_known_inside(file->f_path.dentry, file->f_inode, perms, any))
+	o.label = bpf_task_storage_get(&bh_labels, bpf_get_current_task_btf(), 0, 0);
+	o.c = bh_label_entry(o.label);
+	if (bh_cache.on && bh_has_one_name(file->f_path.dentry, file->f_inode))
+		o.known = bh_known_of(file->f_inode, 0);
+	if (o.c && o.c->state == BH_STATE_ENFORCED && o.known &&
+	    bh_known_allows(o.known, o.c->generation, perms, any))
 		return 0;
-	return bh_judge_open(file, perms, any);
+	return bh_judge_open(file, perms, any, &o);
 }
 
 SEC("lsm/path_mknod")

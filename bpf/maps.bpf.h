@@ -10,6 +10,14 @@
 #define BH_PATH_END 4096
 #define BH_PATH_MARGIN 256
 
+/* Whether a place may be judged by the state of its directory, which an earlier walk found out. */
+enum bh_near {
+	BH_NEAR_NO,
+	BH_NEAR_MAY,
+	BH_NEAR_FOUND, /* the walk ended there */
+	BH_NEAR_JUDGED,
+};
+
 /* What pass one of a walk saw of a dentry. The low half of an address is enough: it only has to
  * tell that pass two came to the same dentry, whose d_seq is compared beside it. */
 struct bh_step {
@@ -48,6 +56,13 @@ struct bh_slot {
 	__u32 self;	  /* struct bh_start */
 	__u32 cursor;	  /* of the matcher in path */
 	__u32 odd;	  /* something on the way may be moving, or may move and nobody is told */
+	__u32 leaf;	  /* position of the last component */
+	__u32 end;	  /* of what the matcher takes */
+	__u32 near;	  /* enum bh_near */
+	__u32 perms, any; /* that the judge asks for, if near is not BH_NEAR_NO */
+	__u64 directory;  /* address of the inode that the last component stands in */
+	__u64 freed;	  /* struct bh_directory, while it stood there */
+	__u64 epoch;	  /* before the walk */
 	__u64 superblock; /* its address */
 	/* a file with several names (links.bpf.h): rights that are not had by this one, and those of them
 	 * that another name is denied; which file */
@@ -73,6 +88,21 @@ struct bh_known_way {
 struct bh_known {
 	__u64 moves; /* times that the inode lost a name */
 	struct bh_known_way ways[BH_KNOWN_WAYS];
+};
+
+/* The state at the end of a directory's path: see cache.bpf.h. */
+struct bh_directory_way {
+	__u32 seq; /* odd: being written */
+	__u32 generation;
+	__u64 inode; /* its address; 0: none */
+	__u64 freed, epoch; /* as they were before the walk */
+	__u32 state;
+	__u32 pad;
+};
+
+struct bh_directory {
+	__u64 freed; /* directories' inodes whose place this was */
+	struct bh_directory_way ways[BH_KNOWN_WAYS];
 };
 
 /* A superblock that a member of a compartment made, keyed by its address. */
@@ -156,6 +186,22 @@ struct {
 	__type(key, int);
 	__type(value, struct bh_known);
 } bh_inodes SEC(".maps");
+
+/* Numbers of inodes that were asked for. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, BH_ASKED);
+	__type(key, __u32);
+	__type(value, __u64);
+} bh_asked SEC(".maps");
+
+/* By a number made of the address of the directory's inode, and the generation. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, BH_DIRECTORIES);
+	__type(key, __u32);
+	__type(value, struct bh_directory);
+} bh_directories SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -38,7 +38,7 @@ static long bh_match_chunk(__u32 i, struct bh_match *m)
 	/* The path has a margin behind its end: the first position bounds all of them. */
 	const __u8 *path = &slot->path[BH_BOUND(slot->cursor, BH_PATH_END - 1)];
 
-	if (slot->cursor >= BH_PATH_END || bh_table_hold(&m->table, state))
+	if (bh_table_hold(&m->table, state))
 		return 1;
 	table = m->table;
 #pragma unroll
@@ -50,33 +50,56 @@ static long bh_match_chunk(__u32 i, struct bh_match *m)
 	}
 	slot->cursor += j;
 	slot->state = state;
-	return 0;
+	return slot->cursor >= slot->end;
 }
 
-/* Every step takes a byte at least. */
-static __always_inline long bh_match_all(struct bh_match *m)
+/* Every step takes a byte at least. The page of the first state is at hand before the first byte. */
+static __always_inline int bh_match_to(const struct bh_subject *s, struct bh_slot *slot,
+				  struct bh_match *m)
 {
-	struct bh_slot *slot = m->slot;
+	__u32 index = BH_GENERATION_INDEX(s->generation);
 
-	bpf_loop(BH_PATH_END, bh_match_chunk, m, 0);
-	if (slot->cursor < BH_PATH_END || bh_table_hold(&m->table, slot->state))
+	m->slot = slot;
+	m->policy = bh_policy_of(s);
+	m->table.map = bpf_map_lookup_elem(&bh_tables, &index);
+	if (!m->policy || !m->table.map || bh_table_turn(&m->table, slot->state))
 		return -1;
-	return bh_match_masks(&m->table, m->policy, slot->state, &slot->masks);
+	if (slot->cursor < slot->end)
+		bpf_loop(BH_PATH_END, bh_match_chunk, m, 0);
+	return slot->cursor < slot->end ? -1 : 0;
 }
 
-/* The page of the first state is at hand before the first byte. */
-__noinline int bh_match_path(const struct bh_subject *s, struct bh_slot *slot)
+int bh_match_path(const struct bh_subject *s, struct bh_slot *slot)
 {
-	struct bh_match m = {.slot = slot};
-	__u32 index;
+	struct bh_match m = {};
 
 	if (!s || !slot)
 		return 0;
-	index = BH_GENERATION_INDEX(s->generation);
-	m.policy = bh_policy_of(s);
-	m.table.map = bpf_map_lookup_elem(&bh_tables, &index);
-	if (!m.policy || !m.table.map || bh_table_turn(&m.table, slot->state) || bh_match_all(&m))
+	slot->end = BH_PATH_END;
+	if (bh_match_to(s, slot, &m) || bh_table_hold(&m.table, slot->state) ||
+	    bh_match_masks(&m.table, m.policy, slot->state, &slot->masks))
 		slot->reason = BH_REASON_UNSURE_TABLE;
+	return 0;
+}
+
+/* The last component's first bytes are NULs meanwhile. */
+int bh_match_directory(const struct bh_subject *s, struct bh_slot *slot)
+{
+	struct bh_match m = {};
+	__u64 first, *leaf;
+
+	if (!s || !slot)
+		return 0;
+	leaf = (__u64 *)&slot->path[BH_BOUND(slot->leaf, BH_PATH_END - 1)];
+	first = *leaf;
+	*leaf = 0;
+	slot->end = slot->leaf;
+	if (bh_match_to(s, slot, &m))
+		slot->reason = BH_REASON_UNSURE_TABLE;
+	else
+		bh_directory_keep(s, slot);
+	*leaf = first;
+	slot->cursor = slot->leaf;
 	return 0;
 }
 

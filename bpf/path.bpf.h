@@ -44,6 +44,9 @@ __noinline int bh_place_start(const struct bh_subject *s, struct bh_slot *slot);
 /* The masks of slot->path[slot->cursor..], from slot->state. */
 __noinline int bh_match_path(const struct bh_subject *s, struct bh_slot *slot);
 
+/* The same up to the last component, and keeps the state there as its directory's. */
+__noinline int bh_match_directory(const struct bh_subject *s, struct bh_slot *slot);
+
 /* slot->below, from slot->state. */
 __noinline int bh_match_below(const struct bh_subject *s, struct bh_slot *slot);
 
@@ -62,8 +65,9 @@ static __always_inline long bh_judge_place(const struct bh_subject *s, struct bh
 	return bh_negative(bh_judge_place_errno(s, r, slot));
 }
 
-/* What a walk needs of typed pointers; everything else is in the slot. */
+/* What a walk needs of pointers that the verifier has to know; everything else is in the slot. */
 struct bh_walk {
+	const struct bh_subject *s;
 	struct dentry *dentry; /* where the walk stands */
 	struct dentry *leaf;
 	struct dentry *top; /* the child of the root on this chain */
@@ -75,15 +79,28 @@ static __always_inline __u32 bh_dentry_seq(struct dentry *dentry)
 	return *(volatile __u32 *)&dentry->d_seq.seqcount.sequence;
 }
 
+/* The first step of a walk that may end there: while the dentry is seen to stand in the directory. */
+static __always_inline bool bh_walk_near(struct bh_walk *w, struct inode *directory, __u64 step)
+{
+	struct bh_slot *slot = w->slot;
+
+	if (step || slot->near != BH_NEAR_MAY)
+		return false;
+	slot->directory = (__u64)directory;
+	return bh_directory_find(w->s, slot);
+}
+
 /* Pass one: note the dentry, put "/name" before what is there, go up. */
 static long bh_walk_up(__u32 i, struct bh_walk *w)
 {
 	struct dentry *dentry = w->dentry;
 	struct dentry *parent;
+	struct inode *directory;
 	struct bh_slot *slot = w->slot;
 	__u64 step = BH_BOUND(i, BH_MAX_DEPTH - 1);
 	__u64 length, pos;
 	const __u8 *name;
+	bool near;
 	__u32 seq;
 
 	seq = bh_dentry_seq(dentry);
@@ -92,7 +109,8 @@ static long bh_walk_up(__u32 i, struct bh_walk *w)
 		slot->done = 1;
 		return 1;
 	}
-	slot->odd |= (dentry->d_flags & BH_DENTRY_ODD) | bh_is_changing(parent);
+	directory = parent->d_inode;
+	slot->odd |= (dentry->d_flags & BH_DENTRY_ODD) | bh_is_changing(directory);
 	name = dentry->d_name.name;
 	length = dentry->d_name.len;
 	if (seq & 1 || length > BH_MAX_NAME || slot->pos < length + 1) {
@@ -101,6 +119,7 @@ static long bh_walk_up(__u32 i, struct bh_walk *w)
 	}
 	pos = BH_BOUND(slot->pos - length, BH_PATH_END - 1);
 	length = BH_BOUND(length, BH_MAX_NAME);
+	near = bh_walk_near(w, directory, step);
 	/* Its parent, whether names there change, and its name, of one moment: a move that was counted before
 	 * this walk and ends in between would leave the old parent, unlocked, and the new name. */
 	if (bpf_probe_read_kernel(&slot->path[pos], length, name) || bh_dentry_seq(dentry) != seq) {
@@ -112,11 +131,15 @@ static long bh_walk_up(__u32 i, struct bh_walk *w)
 	slot->steps[step].dentry = (__u32)(__u64)dentry;
 	slot->steps[step].seq = seq;
 	slot->pos = pos;
+	if (!step)
+		slot->leaf = pos;
 	slot->first = length;
 	slot->n = step + 1;
 	w->top = dentry;
 	w->dentry = parent;
-	return 0;
+	if (near)
+		slot->near = BH_NEAR_FOUND;
+	return near;
 }
 
 /* Pass two: the same dentries with the same d_seq. */
@@ -134,26 +157,50 @@ static long bh_walk_check(__u32 i, struct bh_walk *w)
 	return 0;
 }
 
-/* Did nothing on the way move, since there were `epoch` moves of directories? No need to ask each again: moves
+/* Did nothing on the way move, where names change by the VFS alone? No need to ask each again: moves of directories
  * are counted, and who had counted and not moved yet held a lock when pass one asked, between two looks at
- * the same d_seq. */
-static __always_inline bool bh_walk_stood(struct bh_walk *w, __u64 epoch)
+ * the same d_seq. What is not settled is not kept either. */
+static __always_inline bool bh_walk_stood(struct bh_walk *w)
 {
-	return bh_cache.on && !w->slot->odd && epoch == bh_cache.epoch && bh_is_settled(w->leaf) &&
-	       w->slot->steps[0].seq == bh_dentry_seq(w->leaf);
+	struct bh_slot *slot = w->slot;
+
+	if (slot->near == BH_NEAR_MAY && !bh_is_settled(w->leaf))
+		slot->near = BH_NEAR_NO;
+	return slot->near == BH_NEAR_MAY && !slot->odd && slot->epoch == bh_cache.epoch &&
+	       slot->steps[0].seq == bh_dentry_seq(w->leaf);
+}
+
+/* The state is the directory's: is all that is asked for allowed, and not to be told? What is refused, or is to
+ * be told, takes the whole path. */
+static __always_inline bool bh_walk_ends_near(struct bh_walk *w)
+{
+	struct bh_slot *slot = w->slot;
+
+	slot->reason = slot->hidden = slot->class = slot->sbid = 0;
+	slot->masks = (struct bh_masks){};
+	slot->cursor = slot->pos;
+	bh_match_path(w->s, slot);
+	if (!slot->reason && !(slot->masks.audit & (slot->perms | slot->any)) &&
+	    (bh_masks_allow(slot->masks.allow, slot->perms) || slot->masks.allow & slot->any))
+		slot->near = BH_NEAR_JUDGED;
+	else
+		slot->near = BH_NEAR_NO;
+	return slot->near == BH_NEAR_JUDGED;
 }
 
 /* One try; ends the loop of tries unless a rename came between. */
 static long bh_walk_try(__u32 i, struct bh_walk *w)
 {
 	struct bh_slot *slot = w->slot;
-	__u64 epoch = bh_cache.epoch;
 	struct dentry *root;
 
 	w->dentry = w->leaf;
+	slot->epoch = bh_cache.epoch;
 	slot->pos = BH_PATH_END;
 	slot->n = slot->first = slot->done = slot->fault = slot->odd = 0;
 	bpf_loop(BH_MAX_DEPTH, bh_walk_up, w, 0);
+	if (slot->near == BH_NEAR_FOUND)
+		return bh_walk_ends_near(w);
 	root = w->dentry;
 	if (!slot->fault && !slot->done)
 		slot->fault = BH_REASON_UNSURE_PATH;
@@ -162,7 +209,7 @@ static long bh_walk_try(__u32 i, struct bh_walk *w)
 		slot->fault = BH_REASON_UNSURE_DETACHED;
 	if (slot->fault)
 		return slot->fault != BH_REASON_UNSURE_RACE;
-	if (bh_walk_stood(w, epoch))
+	if (bh_walk_stood(w))
 		return 1;
 	w->dentry = w->leaf;
 	bpf_loop(slot->n, bh_walk_check, w, 0);
@@ -239,16 +286,35 @@ static __always_inline void bh_place_class(struct bh_slot *slot)
 		slot->masks.allow = BH_PERM_READ | BH_PERM_WRITE | BH_PERM_APPEND | BH_PERM_IOCTL;
 }
 
-/* The place of `dentry` and its verdict masks. */
-static __noinline __attribute__((unused)) void
-bh_look_in(const struct bh_subject *s, struct bh_slot *slot, struct dentry *trusted)
+/* May its directory's state be used? Files with several names are judged by more than theirs. */
+static __always_inline bool bh_may_near(struct dentry *dentry)
+{
+	struct inode *inode = dentry->d_inode;
+
+	return bh_cache.on && (!inode || inode->i_nlink < 2 || !bh_is_regular(inode));
+}
+
+/* The place of `dentry` and its verdict masks; of the rights that `near` asks for, if it is not NULL, perhaps
+ * no more than that they are allowed. */
+static __noinline __attribute__((unused)) void bh_look_in(const struct bh_subject *s,
+							  struct bh_slot *slot,
+							  struct dentry *trusted,
+							  const struct bh_refusal *near)
 {
 	struct dentry *dentry = BH_READONLY(struct dentry, trusted);
-	struct bh_walk w = {.leaf = dentry, .dentry = dentry, .top = dentry, .slot = slot};
+	struct bh_walk w = {.s = s, .leaf = dentry, .dentry = dentry, .top = dentry, .slot = slot};
 
+	slot->near = BH_NEAR_NO;
+	if (near) {
+		slot->near = BH_NEAR_MAY;
+		slot->perms = near->perms;
+		slot->any = near->any;
+	}
+	bpf_loop(BH_WALK_TRIES + 1, bh_walk_try, &w, 0);
+	if (slot->near == BH_NEAR_JUDGED)
+		return;
 	slot->superblock = (__u64)dentry->d_sb;
 	bh_place_start(s, slot);
-	bpf_loop(BH_WALK_TRIES, bh_walk_try, &w, 0);
 	/* Nameless objects are their own roots: a walk finds no place, and none is needed. */
 	if (slot->fault && !slot->reason && !bh_is_kind(slot))
 		slot->reason = slot->fault;
@@ -257,6 +323,8 @@ bh_look_in(const struct bh_subject *s, struct bh_slot *slot, struct dentry *trus
 		slot->odd = 1;
 	if (!slot->reason && slot->class == BH_SB_PROC)
 		bh_place_proc(s, &w);
+	if (!slot->reason && !slot->odd && slot->near == BH_NEAR_MAY)
+		bh_match_directory(s, slot);
 	if (!slot->reason && !bh_is_kind(slot))
 		bh_match_path(s, slot);
 	bh_place_class(slot);
@@ -264,13 +332,19 @@ bh_look_in(const struct bh_subject *s, struct bh_slot *slot, struct dentry *trus
 }
 
 /* The same in a slot that the caller releases. NULL: none free. */
-static __always_inline struct bh_slot *bh_look(const struct bh_subject *s, struct dentry *trusted)
+static __always_inline struct bh_slot *
+bh_look_near(const struct bh_subject *s, struct dentry *trusted, const struct bh_refusal *near)
 {
 	struct bh_slot *slot = bh_slot_claim();
 
 	if (slot)
-		bh_look_in(s, slot, trusted);
+		bh_look_in(s, slot, trusted, near);
 	return slot;
+}
+
+static __always_inline struct bh_slot *bh_look(const struct bh_subject *s, struct dentry *trusted)
+{
+	return bh_look_near(s, trusted, NULL);
 }
 
 /* Memory that a descriptor stands for: of the kernel's own filesystems, which nobody can name. */
@@ -279,49 +353,56 @@ static __always_inline bool bh_is_memory(struct dentry *dentry)
 	return dentry->d_sb->s_flags & SB_KERNMOUNT;
 }
 
+/* Looks for what is asked for, near if that may be, and judges it. The slot, for who looks at more of it and
+ * releases it; NULL: none was free. */
+static __always_inline struct bh_slot *
+bh_look_judge(const struct bh_subject *s, struct dentry *dentry, struct bh_refusal *r, bool near,
+	      long *ret)
+{
+	struct bh_slot *slot = bh_slot_claim();
+
+	*ret = 0;
+	if (slot)
+		bh_look_in(s, slot, dentry, near ? r : NULL);
+	if (!slot || slot->near != BH_NEAR_JUDGED)
+		*ret = bh_judge_place(s, r, slot);
+	return slot;
+}
+
 /* The whole of most file hooks. */
 static __noinline __attribute__((unused)) long bh_judge(const struct bh_subject *s,
-							struct dentry *dentry, struct bh_refusal *r)
+							struct dentry *trusted, struct bh_refusal *r)
 {
-	struct bh_slot *slot = bh_look(s, dentry);
-	long ret = bh_judge_place(s, r, slot);
+	struct dentry *dentry = BH_READONLY(struct dentry, trusted);
+	long ret;
 
-	bh_slot_release(slot);
+	bh_slot_release(bh_look_judge(s, dentry, r, bh_may_near(dentry), &ret));
 	return ret;
 }
 
-/* What is found out is as old as what stands here, taken before the walk. */
-struct bh_keeping {
-	struct bh_known *known; /* NULL: nothing is to be kept */
-	__u64 epoch, moves;
-};
-
-static __noinline __attribute__((unused)) void
-bh_keep_begin(struct bh_keeping *k, struct dentry *trusted, struct inode *inode)
-{
-	k->epoch = bh_cache.epoch;
-	if (bh_cache.on && bh_has_one_name(trusted, inode) && bh_is_settled(trusted))
-		k->known = bh_known_of(inode, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (k->known)
-		k->moves = k->known->moves;
-}
-
-/* The same for hooks that are asked often. `inode` is the dentry's, come by in a way that the newest
- * verifier trusts. */
+/* The same for hooks that are asked often, which keep what is found out in the inode. It is the dentry's, come by
+ * in a way that the newest verifier trusts. `known`: what it has, of one name, or NULL. */
 static __noinline __attribute__((unused)) long bh_judge_keep(const struct bh_subject *s,
-							     struct dentry *dentry,
+							     struct dentry *trusted,
 							     struct inode *inode,
+							     struct bh_known *known,
 							     struct bh_refusal *r)
 {
-	struct bh_keeping k = {};
+	struct dentry *dentry = BH_READONLY(struct dentry, trusted);
+	/* As old as what stands here, taken before the walk. */
+	__u64 epoch = bh_cache.epoch, moves = 0;
+	bool one = known || (bh_cache.on && bh_has_one_name(dentry, inode));
+	bool near = one || bh_may_near(dentry);
 	struct bh_slot *slot;
 	long ret;
 
-	bh_keep_begin(&k, dentry, inode);
-	slot = bh_look(s, dentry);
-	ret = bh_judge_place(s, r, slot);
-	if (slot && k.known)
-		bh_known_keep(s, k.known, slot, k.epoch, k.moves);
+	if (one && !known && bh_is_asked_again(inode) && bh_is_settled(dentry))
+		known = bh_known_of(inode, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (known)
+		moves = known->moves;
+	slot = bh_look_judge(s, dentry, r, near, &ret);
+	if (slot && known && slot->near != BH_NEAR_NO)
+		bh_known_keep(s, known, slot, epoch, moves);
 	bh_slot_release(slot);
 	return ret;
 }

@@ -46,14 +46,6 @@ static __always_inline int bh_subject_unsure(struct bh_subject *s, __u32 reason)
 	return BH_SUBJECT_UNSURE;
 }
 
-static __always_inline void bh_subject_from_label(struct bh_subject *s,
-						  const struct bh_label *label)
-{
-	s->member = label->member;
-	s->flags = label->flags;
-	s->exec_seq = label->exec_seq;
-}
-
 /* The manager's own child may come to a hook when the kernel has moved it and not told of it yet
  * (bh_attach_task): unlabelled, so nobody's who is inside. */
 static __always_inline __u16 bh_first_flags(struct task_struct *trusted, __u32 cgroup_flags)
@@ -112,7 +104,6 @@ int bh_subject_find(struct bh_subject *s)
 		return BH_SUBJECT_UNSURE;
 
 	if (label && c) {
-		s->compartment = label->compartment;
 		bh_subject_from_label(s, label);
 	} else {
 		/* No label while storage exists: another program's storage, or on 6.1 a busy one.
@@ -127,10 +118,6 @@ int bh_subject_find(struct bh_subject *s)
 	}
 	if (!c)
 		return bh_subject_unsure(s, BH_REASON_UNSURE_ENTRY);
-	s->generation = c->generation;
-	s->tally = c->tally;
-	s->mode = c->mode;
-	s->state = c->state;
-	s->serial = c->serial;
+	bh_subject_from_entry(s, c);
 	return c->state == BH_STATE_ENFORCED ? BH_SUBJECT_SOME : bh_subject_state(s);
 }

@@ -50,6 +50,25 @@ static __always_inline struct bh_compartment *bh_label_entry(struct bh_label *la
 	return c && c->state != BH_STATE_RELEASED ? c : NULL;
 }
 
+static __always_inline void bh_subject_from_label(struct bh_subject *s,
+						  const struct bh_label *label)
+{
+	s->compartment = label->compartment;
+	s->member = label->member;
+	s->flags = label->flags;
+	s->exec_seq = label->exec_seq;
+}
+
+static __always_inline void bh_subject_from_entry(struct bh_subject *s,
+						  const struct bh_compartment *c)
+{
+	s->generation = c->generation;
+	s->tally = c->tally;
+	s->mode = c->mode;
+	s->state = c->state;
+	s->serial = c->serial;
+}
+
 /* Labels `task` unless it bears a label that means something. On 6.1 a label that exists can seem
  * missing while its storage is busy: what this finds then is kept. */
 static __noinline __attribute__((unused)) struct bh_label *

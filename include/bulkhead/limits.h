@@ -24,6 +24,11 @@
 /* Generations whose verdicts one inode keeps, a power of two: about 150 bytes beside the kilobyte that the
  * kernel keeps of the inode itself, and given back with it. At the bound: the latest stays. */
 #define BH_KNOWN_WAYS 4
+/* Places for states of directories, a power of two, each for BH_KNOWN_WAYS generations: 800 KiB. At the
+ * bound: the latest stays. */
+#define BH_DIRECTORIES 4096
+/* Files whose last opening is remembered, a power of two: 64 KiB. At the bound: of two one counts as new. */
+#define BH_ASKED 8192
 /* cgroup levels asked: more than a kernel can nest, whose struct cgroup holds a pointer to each of its
  * ancestors and is one kmalloc, of 4 MiB at most. At the bound: refused, UNSURE_DEPTH. */
 #define BH_MAX_CGROUP_DEPTH (1u << 19)

@@ -257,7 +257,7 @@ int kern_is_loaded(struct error *error)
 /* Without these nothing tells what is known of files from what was. */
 static bool can_keep(void)
 {
-	static const char *const hooks[] = {"inode_rename", "inode_unlink"};
+	static const char *const hooks[] = {"inode_rename", "inode_unlink", "inode_free_security"};
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < sizeof(hooks) / sizeof(*hooks); i++) {
