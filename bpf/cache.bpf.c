@@ -23,14 +23,6 @@ int bh_known_keep(const struct bh_subject *s, struct bh_known *known, const stru
 	return 0;
 }
 
-static __always_inline struct bh_directory *bh_directory_of(__u64 inode)
-{
-	/* Objects of one slab: the low bits say nothing.  Knuth's multiplier. */
-	__u32 index = ((__u32)(inode >> 5) * 2654435761u) >> 16 & (BH_DIRECTORIES - 1);
-
-	return bpf_map_lookup_elem(&bh_directories, &index);
-}
-
 static __always_inline bool bh_directory_holds(const struct bh_directory_way *way, __u32 seq,
 					       __u32 generation, const struct bh_slot *slot)
 {
@@ -84,19 +76,4 @@ int bh_directory_keep(const struct bh_subject *s, const struct bh_slot *slot)
 	way->state = slot->state;
 	BH_READ_ONCE(way->seq) = seq + 2;
 	return 0;
-}
-
-/* An address is identity only while its inode lives. */
-SEC("lsm/inode_free_security")
-void BPF_PROG(bh_inode_free, struct inode *inode)
-{
-	struct bh_directory *directory;
-	__u64 address;
-
-	/* Not to be calculated with as long as the verifier knows what it is. */
-	if ((inode->i_mode & S_IFMT) != S_IFDIR || bpf_probe_read_kernel(&address, sizeof(address), ctx))
-		return;
-	directory = bh_directory_of(address);
-	if (directory)
-		__sync_fetch_and_add(&directory->freed, 1);
 }

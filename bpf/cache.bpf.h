@@ -10,6 +10,12 @@
  * well, before the name changes. Who decides between the count and the change sees the directory locked, and
  * keeps nothing.
  *
+ * Of directories the automaton's state is kept by the address of their inode (bh_directories), so that a file
+ * that is opened for the first time is judged by its own name. It holds under the same conditions, and while no
+ * directory's inode went that had the same place (freed): what decides read that number when a dentry stood
+ * in the directory, which lived then. What is refused or to be told, and files of several names, go the
+ * whole way.
+ *
  * Not kept: what stands on a filesystem whose names change by themselves (network, procfs, debugfs), or are
  * compared otherwise than by their bytes; what is judged by the kind of its superblock; rights whose use is
  * to be told. A refusal is never kept: its event needs the path.
@@ -32,6 +38,14 @@ __noinline int bh_directory_find(const struct bh_subject *s, struct bh_slot *slo
 
 /* Keeps slot->state as that of slot->directory. */
 __noinline int bh_directory_keep(const struct bh_subject *s, const struct bh_slot *slot);
+
+static __always_inline struct bh_directory *bh_directory_of(__u64 inode)
+{
+	/* Objects of one slab: the low bits say nothing.  Knuth's multiplier. */
+	__u32 index = ((__u32)(inode >> 5) * 2654435761u) >> 16 & (BH_DIRECTORIES - 1);
+
+	return bpf_map_lookup_elem(&bh_directories, &index);
+}
 
 #define BH_READ_ONCE(x) (*(volatile typeof(x) *)&(x))
 

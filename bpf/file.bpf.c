@@ -36,7 +36,8 @@ struct bh_opener {
 /* As bh_subject_find, which need not be asked for who has a label that counts. */
 static __always_inline int bh_opener_subject(const struct bh_opener *o, struct bh_subject *s)
 {
-	if (!o->label || !o->c || o->c->state != BH_STATE_ENFORCED || o->label->flags & BH_LABEL_PENDING)
+	if (!o->label || !o->c || o->c->state != BH_STATE_ENFORCED ||
+	    o->label->flags & BH_LABEL_PENDING)
 		return bh_subject_current(s);
 	bh_subject_from_label(s, o->label);
 	bh_subject_from_entry(s, o->c);

@@ -94,7 +94,7 @@ struct bh_known {
 struct bh_directory_way {
 	__u32 seq; /* odd: being written */
 	__u32 generation;
-	__u64 inode; /* its address; 0: none */
+	__u64 inode;	    /* its address; 0: none */
 	__u64 freed, epoch; /* as they were before the walk */
 	__u32 state;
 	__u32 pad;

@@ -9,6 +9,7 @@
  *   inode_rename  the same, of the new name
  *   inode_unlink  forgets a file that goes, or is left with one name
  *   inode_mkdir   a directory on the way to such a name is a new one: what is pinned is loose
+ *   inode_free_security   counts directories whose address can be another's from now on
  */
 #include "cache.bpf.h"
 #include "links.bpf.h"
@@ -245,4 +246,20 @@ int BPF_PROG(bh_inode_mkdir, struct inode *dir, struct dentry *dentry, umode_t m
 	if (sbid)
 		bh_name_given(new, NULL, sbid);
 	return ret;
+}
+
+/* An address is identity only while its inode lives. */
+SEC("lsm/inode_free_security")
+void BPF_PROG(bh_inode_free, struct inode *inode)
+{
+	struct bh_directory *directory;
+	__u64 address;
+
+	/* Not to be calculated with as long as the verifier knows what it is. */
+	if ((inode->i_mode & S_IFMT) != S_IFDIR ||
+	    bpf_probe_read_kernel(&address, sizeof(address), ctx))
+		return;
+	directory = bh_directory_of(address);
+	if (directory)
+		__sync_fetch_and_add(&directory->freed, 1);
 }

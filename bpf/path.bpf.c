@@ -55,7 +55,7 @@ static long bh_match_chunk(__u32 i, struct bh_match *m)
 
 /* Every step takes a byte at least. The page of the first state is at hand before the first byte. */
 static __always_inline int bh_match_to(const struct bh_subject *s, struct bh_slot *slot,
-				  struct bh_match *m)
+				       struct bh_match *m)
 {
 	__u32 index = BH_GENERATION_INDEX(s->generation);
 

@@ -355,9 +355,9 @@ static __always_inline bool bh_is_memory(struct dentry *dentry)
 
 /* Looks for what is asked for, near if that may be, and judges it. The slot, for who looks at more of it and
  * releases it; NULL: none was free. */
-static __always_inline struct bh_slot *
-bh_look_judge(const struct bh_subject *s, struct dentry *dentry, struct bh_refusal *r, bool near,
-	      long *ret)
+static __always_inline struct bh_slot *bh_look_judge(const struct bh_subject *s,
+						     struct dentry *dentry, struct bh_refusal *r,
+						     bool near, long *ret)
 {
 	struct bh_slot *slot = bh_slot_claim();
 
@@ -370,8 +370,8 @@ bh_look_judge(const struct bh_subject *s, struct dentry *dentry, struct bh_refus
 }
 
 /* The whole of most file hooks. */
-static __noinline __attribute__((unused)) long bh_judge(const struct bh_subject *s,
-							struct dentry *trusted, struct bh_refusal *r)
+static __noinline __attribute__((unused)) long
+bh_judge(const struct bh_subject *s, struct dentry *trusted, struct bh_refusal *r)
 {
 	struct dentry *dentry = BH_READONLY(struct dentry, trusted);
 	long ret;
@@ -382,11 +382,9 @@ static __noinline __attribute__((unused)) long bh_judge(const struct bh_subject 
 
 /* The same for hooks that are asked often, which keep what is found out in the inode. It is the dentry's, come by
  * in a way that the newest verifier trusts. `known`: what it has, of one name, or NULL. */
-static __noinline __attribute__((unused)) long bh_judge_keep(const struct bh_subject *s,
-							     struct dentry *trusted,
-							     struct inode *inode,
-							     struct bh_known *known,
-							     struct bh_refusal *r)
+static __noinline __attribute__((unused)) long
+bh_judge_keep(const struct bh_subject *s, struct dentry *trusted, struct inode *inode,
+	      struct bh_known *known, struct bh_refusal *r)
 {
 	struct dentry *dentry = BH_READONLY(struct dentry, trusted);
 	/* As old as what stands here, taken before the walk. */
