@@ -25,14 +25,15 @@
 #define MIX FIXTURE "/mix"
 
 #define ENOUGH 100    /* mistakes, after which a race ends */
-#define MAX_TARGETS 6 /* with the empty one at the end */
+#define MAX_TARGETS 7 /* with the empty one at the end */
 /* Between two swaps, in steps of a loop: at most (a power of two less one); while waiting for opens that meet
  * no swap, since on a busy host nobody may open now; and the same where a swap takes long. */
 #define PAUSE_SHORT 4095
 #define PAUSE_LIMIT 40000
 #define PAUSE_PATIENT 10000000
 
-/* A name that is opened once a round. */
+/* A name that is opened once a round. What stands beside one that was opened before is judged by their directory's
+ * state. */
 struct target {
 	const char *dir; /* held open since before the race; NULL: the path is absolute */
 	const char *path;
@@ -246,7 +247,8 @@ static int prepare_above(void)
 {
 	int r = put(FIXTURE "/open/move", NULL, NULL);
 
-	return r ?: put(FIXTURE "/open/move/deep", FIXTURE "/open/move/deep/file", "moves\n");
+	r = r ?: put(FIXTURE "/open/move/deep", FIXTURE "/open/move/deep/file", "moves\n");
+	return r ?: put(FIXTURE "/open/move/deep", FIXTURE "/open/move/deep/next", "moves\n");
 }
 
 static int swap_above(struct cell *cell _unused_, int side)
@@ -272,7 +274,9 @@ static int prepare_mix(void)
 	r = r ?: put(MIX "/a", NULL, NULL);
 	r = r ?: put(MIX "/b", NULL, NULL);
 	r = r ?: put(MIX "/a/shown", MIX "/a/shown/key", "secret\n");
-	return r ?: put(MIX "/a/open", MIX "/a/open/file", "moves\n");
+	r = r ?: put(MIX "/a/shown", MIX "/a/shown/next", "secret\n");
+	r = r ?: put(MIX "/a/open", MIX "/a/open/file", "moves\n");
+	return r ?: put(MIX "/a/open", MIX "/a/open/next", "moves\n");
 }
 
 static int swap_closed(struct cell *cell _unused_, int side)
@@ -295,6 +299,7 @@ static int prepare_exchange(void)
 {
 	int r = put(FIXTURE "/open/one", FIXTURE "/open/one/file", "moves\n");
 
+	r = r ?: put(FIXTURE "/open/one", FIXTURE "/open/one/next", "moves\n");
 	r = r ?: put(FIXTURE "/secret/one", FIXTURE "/secret/one/file", "moves\n");
 	r = r ?: put(FIXTURE "/open", FIXTURE "/open/leaf", "moves\n");
 	return r ?: put(FIXTURE "/secret", FIXTURE "/secret/leaf", "moves\n");
@@ -414,6 +419,7 @@ static const struct kind symlink_kind = {
 #define ABOVE_TARGETS                                                                              \
 	{                                                                                          \
 		{.dir = FIXTURE "/open/move/deep", .path = "file", .expect = {0, EACCES}},         \
+			{.dir = FIXTURE "/open/move/deep", .path = "next", .expect = {0, EACCES}}, \
 			{.dir = FIXTURE "/open", .path = "move/deep/file", .expect = {0, ENOENT}}, \
 			{.dir = FIXTURE "/secret",                                                 \
 			 .path = "move/deep/file",                                                 \
@@ -433,6 +439,7 @@ static const struct kind above_preempted_kind = {
 
 static const struct kind closed_kind = {
 	.targets = {{.dir = MIX "/a/shown", .path = "key", .expect = {EACCES, EACCES}},
+		    {.dir = MIX "/a/shown", .path = "next", .expect = {EACCES, EACCES}},
 		    ALWAYS_OPEN,
 		    NEVER_OPEN},
 	.options = &mix_options,
@@ -441,7 +448,9 @@ static const struct kind closed_kind = {
 };
 
 static const struct kind shown_kind = {
-	.targets = {{.dir = MIX "/a/open", .path = "file"}, ALWAYS_OPEN},
+	.targets = {{.dir = MIX "/a/open", .path = "file"},
+		    {.dir = MIX "/a/open", .path = "next"},
+		    ALWAYS_OPEN},
 	.options = &mix_options,
 	.prepare = prepare_mix,
 	.swap = swap_shown,
@@ -450,6 +459,7 @@ static const struct kind shown_kind = {
 
 static const struct kind directories_kind = {
 	.targets = {{.dir = FIXTURE "/open/one", .path = "file", .expect = {0, EACCES}},
+		    {.dir = FIXTURE "/open/one", .path = "next", .expect = {0, EACCES}},
 		    {.dir = FIXTURE "/secret/one", .path = "file", .expect = {EACCES, 0}},
 		    {.path = FIXTURE "/open/one/file"},
 		    {.dir = FIXTURE "/secret", .path = "one/file", .expect = {EACCES, EACCES}},
