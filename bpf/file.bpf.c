@@ -30,7 +30,7 @@ static __always_inline __u32 bh_open_perms(struct file *file)
 struct bh_opener {
 	struct bh_label *label;
 	struct bh_compartment *c;
-	struct bh_known *known; /* of the inode */
+	struct bh_keeping k;
 };
 
 /* As bh_subject_find, which need not be asked for who has a label that counts. */
@@ -58,7 +58,7 @@ static __noinline long bh_judge_open(struct file *file, __u32 perms, __u32 any, 
 	}
 	r.perms = perms;
 	r.any = any;
-	return bh_judge_keep(&s, file->f_path.dentry, file->f_inode, o->known, &r);
+	return bh_judge_keep(&s, file->f_path.dentry, file->f_inode, &o->k, &r);
 }
 
 /* The shortest way for what is known, as most of what is opened is. */
@@ -79,10 +79,11 @@ int BPF_PROG(bh_file_open, struct file *file, int ret)
 	}
 	o.label = bpf_task_storage_get(&bh_labels, bpf_get_current_task_btf(), 0, 0);
 	o.c = bh_label_entry(o.label);
-	if (bh_cache.on && bh_has_one_name(file->f_path.dentry, file->f_inode))
-		o.known = bh_known_of(file->f_inode, 0);
-	if (o.c && o.c->state == BH_STATE_ENFORCED && o.known &&
-	    bh_known_allows(o.known, o.c->generation, perms, any))
+	o.k.one = bh_cache.on && bh_has_one_name(file->f_path.dentry, file->f_inode);
+	if (o.k.one)
+		o.k.known = bh_known_of(file->f_inode, 0);
+	if (o.c && o.c->state == BH_STATE_ENFORCED && o.k.known &&
+	    bh_known_allows(o.k.known, o.c->generation, perms, any))
 		return 0;
 	return bh_judge_open(file, perms, any, &o);
 }

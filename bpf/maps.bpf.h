@@ -14,7 +14,6 @@
 enum bh_near {
 	BH_NEAR_NO,
 	BH_NEAR_MAY,
-	BH_NEAR_FOUND, /* the walk ended there */
 	BH_NEAR_JUDGED,
 };
 
@@ -59,7 +58,8 @@ struct bh_slot {
 	__u32 leaf;	  /* position of the last component */
 	__u32 end;	  /* of what the matcher takes */
 	__u32 near;	  /* enum bh_near */
-	__u32 perms, any; /* that the judge asks for, if near is not BH_NEAR_NO */
+	__u32 found;	  /* the walk ended at a directory whose state is known */
+	__u32 perms, any; /* that are asked for */
 	__u64 directory;  /* address of the inode that the last component stands in */
 	__u64 freed;	  /* struct bh_directory, while it stood there */
 	__u64 epoch;	  /* before the walk */

@@ -79,28 +79,35 @@ static __always_inline __u32 bh_dentry_seq(struct dentry *dentry)
 	return *(volatile __u32 *)&dentry->d_seq.seqcount.sequence;
 }
 
-/* The first step of a walk that may end there: while the dentry is seen to stand in the directory. */
-static __always_inline bool bh_walk_near(struct bh_walk *w, struct inode *directory, __u64 step)
+/*
+ * Of two kinds: one goes all the way, the other may end near (enum bh_near). Which one is known when it is
+ * compiled: the verifier would follow both in every hook.
+ */
+
+/* What a walk that may end near sees while the dentry is seen to stand in the directory: whether names there
+ * change, and in the first step what is known of it. */
+static __always_inline void bh_walk_near(struct bh_walk *w, struct dentry *dentry,
+					 struct dentry *parent, __u64 step)
 {
+	struct inode *directory = parent->d_inode;
 	struct bh_slot *slot = w->slot;
 
+	slot->odd |= (dentry->d_flags & BH_DENTRY_ODD) | bh_is_changing(directory);
 	if (step || slot->near != BH_NEAR_MAY)
-		return false;
+		return;
 	slot->directory = (__u64)directory;
-	return bh_directory_find(w->s, slot);
+	slot->found = bh_directory_find(w->s, slot);
 }
 
 /* Pass one: note the dentry, put "/name" before what is there, go up. */
-static long bh_walk_up(__u32 i, struct bh_walk *w)
+static __always_inline long bh_walk_step(__u32 i, struct bh_walk *w, bool near)
 {
 	struct dentry *dentry = w->dentry;
 	struct dentry *parent;
-	struct inode *directory;
 	struct bh_slot *slot = w->slot;
 	__u64 step = BH_BOUND(i, BH_MAX_DEPTH - 1);
 	__u64 length, pos;
 	const __u8 *name;
-	bool near;
 	__u32 seq;
 
 	seq = bh_dentry_seq(dentry);
@@ -109,8 +116,8 @@ static long bh_walk_up(__u32 i, struct bh_walk *w)
 		slot->done = 1;
 		return 1;
 	}
-	directory = parent->d_inode;
-	slot->odd |= (dentry->d_flags & BH_DENTRY_ODD) | bh_is_changing(directory);
+	if (near)
+		bh_walk_near(w, dentry, parent, step);
 	name = dentry->d_name.name;
 	length = dentry->d_name.len;
 	if (seq & 1 || length > BH_MAX_NAME || slot->pos < length + 1) {
@@ -119,7 +126,6 @@ static long bh_walk_up(__u32 i, struct bh_walk *w)
 	}
 	pos = BH_BOUND(slot->pos - length, BH_PATH_END - 1);
 	length = BH_BOUND(length, BH_MAX_NAME);
-	near = bh_walk_near(w, directory, step);
 	/* Its parent, whether names there change, and its name, of one moment: a move that was counted before
 	 * this walk and ends in between would leave the old parent, unlocked, and the new name. */
 	if (bpf_probe_read_kernel(&slot->path[pos], length, name) || bh_dentry_seq(dentry) != seq) {
@@ -131,15 +137,23 @@ static long bh_walk_up(__u32 i, struct bh_walk *w)
 	slot->steps[step].dentry = (__u32)(__u64)dentry;
 	slot->steps[step].seq = seq;
 	slot->pos = pos;
-	if (!step)
+	if (near && !step)
 		slot->leaf = pos;
 	slot->first = length;
 	slot->n = step + 1;
 	w->top = dentry;
 	w->dentry = parent;
-	if (near)
-		slot->near = BH_NEAR_FOUND;
-	return near;
+	return near ? slot->found & 1 : 0;
+}
+
+static long bh_walk_up(__u32 i, struct bh_walk *w)
+{
+	return bh_walk_step(i, w, false);
+}
+
+static long bh_walk_up_near(__u32 i, struct bh_walk *w)
+{
+	return bh_walk_step(i, w, true);
 }
 
 /* Pass two: the same dentries with the same d_seq. */
@@ -164,14 +178,14 @@ static __always_inline bool bh_walk_stood(struct bh_walk *w)
 {
 	struct bh_slot *slot = w->slot;
 
-	if (slot->near == BH_NEAR_MAY && !bh_is_settled(w->leaf))
+	if (!bh_is_settled(w->leaf))
 		slot->near = BH_NEAR_NO;
 	return slot->near == BH_NEAR_MAY && !slot->odd && slot->epoch == bh_cache.epoch &&
 	       slot->steps[0].seq == bh_dentry_seq(w->leaf);
 }
 
 /* The state is the directory's: is all that is asked for allowed, and not to be told? What is refused, or is to
- * be told, takes the whole path. */
+ * be told, takes the whole path, in another try. */
 static __always_inline bool bh_walk_ends_near(struct bh_walk *w)
 {
 	struct bh_slot *slot = w->slot;
@@ -180,16 +194,16 @@ static __always_inline bool bh_walk_ends_near(struct bh_walk *w)
 	slot->masks = (struct bh_masks){};
 	slot->cursor = slot->pos;
 	bh_match_path(w->s, slot);
-	if (!slot->reason && !(slot->masks.audit & (slot->perms | slot->any)) &&
-	    (bh_masks_allow(slot->masks.allow, slot->perms) || slot->masks.allow & slot->any))
-		slot->near = BH_NEAR_JUDGED;
-	else
-		slot->near = BH_NEAR_NO;
-	return slot->near == BH_NEAR_JUDGED;
+	slot->near = BH_NEAR_NO;
+	if (slot->reason || slot->masks.audit & (slot->perms | slot->any) ||
+	    !(bh_masks_allow(slot->masks.allow, slot->perms) || slot->masks.allow & slot->any))
+		return false;
+	slot->near = BH_NEAR_JUDGED;
+	return true;
 }
 
 /* One try; ends the loop of tries unless a rename came between. */
-static long bh_walk_try(__u32 i, struct bh_walk *w)
+static __always_inline long bh_walk_once(struct bh_walk *w, bool near)
 {
 	struct bh_slot *slot = w->slot;
 	struct dentry *root;
@@ -197,9 +211,9 @@ static long bh_walk_try(__u32 i, struct bh_walk *w)
 	w->dentry = w->leaf;
 	slot->epoch = bh_cache.epoch;
 	slot->pos = BH_PATH_END;
-	slot->n = slot->first = slot->done = slot->fault = slot->odd = 0;
-	bpf_loop(BH_MAX_DEPTH, bh_walk_up, w, 0);
-	if (slot->near == BH_NEAR_FOUND)
+	slot->n = slot->first = slot->done = slot->fault = slot->odd = slot->found = 0;
+	bpf_loop(BH_MAX_DEPTH, near ? bh_walk_up_near : bh_walk_up, w, 0);
+	if (near && slot->found && !slot->fault)
 		return bh_walk_ends_near(w);
 	root = w->dentry;
 	if (!slot->fault && !slot->done)
@@ -209,11 +223,21 @@ static long bh_walk_try(__u32 i, struct bh_walk *w)
 		slot->fault = BH_REASON_UNSURE_DETACHED;
 	if (slot->fault)
 		return slot->fault != BH_REASON_UNSURE_RACE;
-	if (bh_walk_stood(w))
+	if (near && bh_walk_stood(w))
 		return 1;
 	w->dentry = w->leaf;
 	bpf_loop(slot->n, bh_walk_check, w, 0);
 	return slot->fault != BH_REASON_UNSURE_RACE;
+}
+
+static long bh_walk_try(__u32 i, struct bh_walk *w)
+{
+	return bh_walk_once(w, false);
+}
+
+static long bh_walk_try_near(__u32 i, struct bh_walk *w)
+{
+	return bh_walk_once(w, true);
 }
 
 /* The struct pid behind a dentry of procfs; 0: none. The number in its name depends on the pid
@@ -286,32 +310,14 @@ static __always_inline void bh_place_class(struct bh_slot *slot)
 		slot->masks.allow = BH_PERM_READ | BH_PERM_WRITE | BH_PERM_APPEND | BH_PERM_IOCTL;
 }
 
-/* May its directory's state be used? Files with several names are judged by more than theirs. */
-static __always_inline bool bh_may_near(struct dentry *dentry)
-{
-	struct inode *inode = dentry->d_inode;
-
-	return bh_cache.on && (!inode || inode->i_nlink < 2 || !bh_is_regular(inode));
-}
-
-/* The place of `dentry` and its verdict masks; of the rights that `near` asks for, if it is not NULL, perhaps
- * no more than that they are allowed. */
-static __noinline __attribute__((unused)) void bh_look_in(const struct bh_subject *s,
-							  struct bh_slot *slot,
-							  struct dentry *trusted,
-							  const struct bh_refusal *near)
+static __always_inline void bh_look_where(const struct bh_subject *s, struct bh_slot *slot,
+					  struct dentry *trusted, bool near)
 {
 	struct dentry *dentry = BH_READONLY(struct dentry, trusted);
 	struct bh_walk w = {.s = s, .leaf = dentry, .dentry = dentry, .top = dentry, .slot = slot};
 
-	slot->near = BH_NEAR_NO;
-	if (near) {
-		slot->near = BH_NEAR_MAY;
-		slot->perms = near->perms;
-		slot->any = near->any;
-	}
-	bpf_loop(BH_WALK_TRIES + 1, bh_walk_try, &w, 0);
-	if (slot->near == BH_NEAR_JUDGED)
+	bpf_loop(BH_WALK_TRIES + near, near ? bh_walk_try_near : bh_walk_try, &w, 0);
+	if (near && slot->near == BH_NEAR_JUDGED)
 		return;
 	slot->superblock = (__u64)dentry->d_sb;
 	bh_place_start(s, slot);
@@ -323,7 +329,7 @@ static __noinline __attribute__((unused)) void bh_look_in(const struct bh_subjec
 		slot->odd = 1;
 	if (!slot->reason && slot->class == BH_SB_PROC)
 		bh_place_proc(s, &w);
-	if (!slot->reason && !slot->odd && slot->near == BH_NEAR_MAY)
+	if (near && !slot->reason && !slot->odd && slot->near == BH_NEAR_MAY)
 		bh_match_directory(s, slot);
 	if (!slot->reason && !bh_is_kind(slot))
 		bh_match_path(s, slot);
@@ -331,20 +337,28 @@ static __noinline __attribute__((unused)) void bh_look_in(const struct bh_subjec
 	bh_place_inode(s, slot, dentry);
 }
 
+/* The place of `dentry` and its verdict masks. */
+static __noinline __attribute__((unused)) void
+bh_look_in(const struct bh_subject *s, struct bh_slot *slot, struct dentry *dentry)
+{
+	bh_look_where(s, slot, dentry, false);
+}
+
+/* Where slot->near says so perhaps no more than that all is allowed that slot->perms and slot->any ask for. */
+static __noinline __attribute__((unused)) void
+bh_look_near_in(const struct bh_subject *s, struct bh_slot *slot, struct dentry *dentry)
+{
+	bh_look_where(s, slot, dentry, true);
+}
+
 /* The same in a slot that the caller releases. NULL: none free. */
-static __always_inline struct bh_slot *
-bh_look_near(const struct bh_subject *s, struct dentry *trusted, const struct bh_refusal *near)
+static __always_inline struct bh_slot *bh_look(const struct bh_subject *s, struct dentry *trusted)
 {
 	struct bh_slot *slot = bh_slot_claim();
 
 	if (slot)
-		bh_look_in(s, slot, trusted, near);
+		bh_look_in(s, slot, trusted);
 	return slot;
-}
-
-static __always_inline struct bh_slot *bh_look(const struct bh_subject *s, struct dentry *trusted)
-{
-	return bh_look_near(s, trusted, NULL);
 }
 
 /* Memory that a descriptor stands for: of the kernel's own filesystems, which nobody can name. */
@@ -353,54 +367,67 @@ static __always_inline bool bh_is_memory(struct dentry *dentry)
 	return dentry->d_sb->s_flags & SB_KERNMOUNT;
 }
 
-/* Looks for what is asked for, near if that may be, and judges it. The slot, for who looks at more of it and
- * releases it; NULL: none was free. */
-static __always_inline struct bh_slot *bh_look_judge(const struct bh_subject *s,
-						     struct dentry *dentry, struct bh_refusal *r,
-						     bool near, long *ret)
-{
-	struct bh_slot *slot = bh_slot_claim();
-
-	*ret = 0;
-	if (slot)
-		bh_look_in(s, slot, dentry, near ? r : NULL);
-	if (!slot || slot->near != BH_NEAR_JUDGED)
-		*ret = bh_judge_place(s, r, slot);
-	return slot;
-}
-
 /* The whole of most file hooks. */
-static __noinline __attribute__((unused)) long
-bh_judge(const struct bh_subject *s, struct dentry *trusted, struct bh_refusal *r)
+static __noinline __attribute__((unused)) long bh_judge(const struct bh_subject *s,
+							struct dentry *dentry, struct bh_refusal *r)
 {
-	struct dentry *dentry = BH_READONLY(struct dentry, trusted);
-	long ret;
+	struct bh_slot *slot = bh_look(s, dentry);
+	long ret = bh_judge_place(s, r, slot);
 
-	bh_slot_release(bh_look_judge(s, dentry, r, bh_may_near(dentry), &ret));
+	bh_slot_release(slot);
 	return ret;
 }
 
-/* The same for hooks that are asked often, which keep what is found out in the inode. It is the dentry's, come by
- * in a way that the newest verifier trusts. `known`: what it has, of one name, or NULL. */
+/* May its directory's state be used? Files with several names are judged by more than theirs. */
+static __always_inline bool bh_may_near(struct dentry *dentry)
+{
+	struct inode *inode = dentry->d_inode;
+
+	return bh_cache.on && (!inode || inode->i_nlink < 2 || !bh_is_regular(inode));
+}
+
+/* What is kept is as old as what stands here, taken before the walk. */
+struct bh_keeping {
+	bool one;		/* name, and what is found out of it may be kept */
+	struct bh_known *known; /* of the inode; NULL: nothing is kept */
+	__u64 epoch, moves;
+};
+
+static __always_inline struct bh_slot *bh_look_near(const struct bh_subject *s,
+						    struct dentry *dentry, bool may,
+						    const struct bh_refusal *r)
+{
+	struct bh_slot *slot = bh_slot_claim();
+
+	if (!slot)
+		return NULL;
+	slot->near = may ? BH_NEAR_MAY : BH_NEAR_NO;
+	slot->perms = r->perms;
+	slot->any = r->any;
+	bh_look_near_in(s, slot, dentry);
+	return slot;
+}
+
+/* The same for what is asked often, which keeps what it finds out. The inode is the dentry's, come by in a way
+ * that the newest verifier trusts. */
 static __noinline __attribute__((unused)) long
 bh_judge_keep(const struct bh_subject *s, struct dentry *trusted, struct inode *inode,
-	      struct bh_known *known, struct bh_refusal *r)
+	      struct bh_keeping *k, struct bh_refusal *r)
 {
 	struct dentry *dentry = BH_READONLY(struct dentry, trusted);
-	/* As old as what stands here, taken before the walk. */
-	__u64 epoch = bh_cache.epoch, moves = 0;
-	bool one = known || (bh_cache.on && bh_has_one_name(dentry, inode));
-	bool near = one || bh_may_near(dentry);
 	struct bh_slot *slot;
-	long ret;
+	long ret = 0;
 
-	if (one && !known && bh_is_asked_again(inode) && bh_is_settled(dentry))
-		known = bh_known_of(inode, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (known)
-		moves = known->moves;
-	slot = bh_look_judge(s, dentry, r, near, &ret);
-	if (slot && known && slot->near != BH_NEAR_NO)
-		bh_known_keep(s, known, slot, epoch, moves);
+	k->epoch = bh_cache.epoch;
+	if (k->one && !k->known && bh_is_asked_again(inode) && bh_is_settled(dentry))
+		k->known = bh_known_of(inode, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (k->known)
+		k->moves = k->known->moves;
+	slot = bh_look_near(s, dentry, k->one || bh_may_near(dentry), r);
+	if (!slot || slot->near != BH_NEAR_JUDGED)
+		ret = bh_judge_place(s, r, slot);
+	if (slot && k->known && slot->near != BH_NEAR_NO)
+		bh_known_keep(s, k->known, slot, k->epoch, k->moves);
 	bh_slot_release(slot);
 	return ret;
 }

@@ -61,9 +61,7 @@ static __noinline __attribute__((unused)) struct bh_slot *bh_slot_claim(void)
 {
 	struct bh_claim claim = {};
 
-	/* Most often the first is free. */
-	if (!bh_slot_try(0, &claim))
-		bpf_loop(BH_SLOTS, bh_slot_try, &claim, 0);
+	bpf_loop(BH_SLOTS, bh_slot_try, &claim, 0);
 	return claim.slot;
 }
 
