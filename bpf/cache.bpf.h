@@ -23,7 +23,7 @@
 #ifndef BULKHEAD_CACHE_BPF_H
 #define BULKHEAD_CACHE_BPF_H
 
-#include "verdict.bpf.h"
+#include "links.bpf.h"
 
 /* One move of any of these is not told to inode_rename. */
 #define BH_DENTRY_ODD \
@@ -108,6 +108,9 @@ static __always_inline bool bh_has_one_name(struct dentry *dentry, struct inode 
 	__u32 type;
 
 	if (!inode || dentry->d_inode != inode || dentry->d_flags & BH_DENTRY_ODD)
+		return false;
+	/* The one name can be another than this one, which the file has lost. */
+	if (bh_is_dead_name(dentry))
 		return false;
 	type = inode->i_mode & S_IFMT;
 	return type == S_IFDIR || (type == S_IFREG && inode->__i_nlink == 1);

@@ -22,7 +22,7 @@
  * slot->masks are of. */
 __noinline int bh_place_links(const struct bh_subject *s, struct bh_slot *slot);
 
-/* A member gives a file that has one name a second one. */
+/* A member gives a file that has one name a second one, or one that has none its first. */
 __noinline int bh_made_mark(const struct bh_subject *s, const struct bh_inode *given);
 
 static __always_inline struct bh_tally *bh_made_tally(__u32 index, __u64 serial)
@@ -53,27 +53,35 @@ static __always_inline void bh_inode_name(struct bh_inode *ret, struct inode *in
 	ret->generation = inode->i_generation;
 }
 
-/* By a link that is allowed and comes next. A file of more names keeps what it is. */
+/* By a link that is allowed and comes next. A file of more names keeps what it is; O_TMPFILE had none. */
 static __always_inline void bh_link_made(const struct bh_subject *s, struct dentry *dentry,
 					 __u32 sbid)
 {
 	struct inode *inode = dentry->d_inode;
 	struct bh_inode key = {.sbid = sbid};
 
-	if (!sbid || !inode || inode->i_nlink != 1 || !bh_is_regular(inode))
+	if (!sbid || !inode || inode->i_nlink > 1 || !bh_is_regular(inode))
 		return;
 	bh_inode_name(&key, inode);
 	bh_made_mark(s, &key);
 }
 
-/* What is behind a name: of what has none but this one that is all. */
+/* Was this name taken away, from what is still open by it? O_TMPFILE is not found by its first one either;
+ * what is its own root, as pidfds and memory, has none. */
+static __always_inline bool bh_is_dead_name(struct dentry *dentry)
+{
+	return !dentry->d_hash.pprev && dentry->d_parent != dentry;
+}
+
+/* What is behind a name: of what has none but this one that is all. One that is none any more is judged as
+ * it was (/proc/self/fd leads there), and what the file is still called counts beside it. */
 static __always_inline void bh_place_inode(const struct bh_subject *s, struct bh_slot *slot,
 					   struct dentry *dentry)
 {
 	struct inode *inode = dentry->d_inode;
 
 	slot->hidden = 0;
-	if (!inode || inode->i_nlink < 2 || !bh_is_regular(inode))
+	if (!inode || inode->i_nlink + bh_is_dead_name(dentry) < 2 || !bh_is_regular(inode))
 		return;
 	bh_inode_name(&slot->inode, inode);
 	slot->inode.sbid = slot->sbid;

@@ -4,8 +4,11 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+#include "board.h"
 
 #define W FIXTURE "/work"
 #define KEY W "/key" /* denied by its whole name */
@@ -279,6 +282,145 @@ static int case_allowed(struct kern *kern)
 	return 0;
 }
 
+/* --- names that are gone --- */
+
+struct holder {
+	struct board *board;
+	const char *name, *other;
+};
+
+static int open_again(int fd)
+{
+	char path[32];
+	int again;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	again = open(path, O_RDONLY | O_CLOEXEC);
+	if (again < 0)
+		return errno;
+	close(again);
+	return 0;
+}
+
+static int open_by_name(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+/* Holds a name without opening it, until it is none. */
+static int hold(void *data)
+{
+	const struct holder *h = data;
+	struct board *board = h->board;
+	int fd = open(h->name, O_PATH | O_CLOEXEC);
+
+	board->results[0] = open_again(fd);
+	board->done = 1;
+	if (fd < 0 || board_await(&board->go, 1) < 0)
+		return -1;
+	board->results[1] = open_again(fd);
+	board->results[2] = open_by_name(h->other);
+	return 0;
+}
+
+/* Made by somebody else, and taken away by them while it is held. */
+static int lose_name(struct cell *cell, const struct holder *h)
+{
+	pid_t pid = cell_spawn(cell, cell->cgroup_fd, hold, (void *)h);
+	int fd = open(h->name, O_PATH | O_CLOEXEC), outside;
+
+	CHECK(pid > 0 && board_await(&h->board->done, 1) == 0, "no member");
+	CHECK(unlink(h->name) == 0, "unlink: %s", strerror(errno));
+	outside = open_again(fd);
+	close(fd);
+	h->board->go = 1;
+	CHECK(cell_wait(pid) == 0, "the member failed");
+	CHECK(outside == 0, "control: %s", outcome_text(outside));
+	return 0;
+}
+
+static int check_lost(struct cell *cell, enum bh_reason reason, const char *key)
+{
+	struct holder h = {board_new(), W "/old", key};
+	struct bh_tally before = cell_tally(cell), after;
+	const struct bh_event_copy *e;
+	int r;
+
+	CHECK(h.board, "no board");
+	r = lose_name(cell, &h);
+	if (r == 0 && (h.board->results[0] != EACCES || h.board->results[1] != EACCES ||
+		       h.board->results[2] != EACCES))
+		r = case_fail("by the name %d, when it is gone %d, by the other %d",
+			      h.board->results[0], h.board->results[1], h.board->results[2]);
+	board_free(h.board);
+	if (r)
+		return r;
+	after = cell_tally(cell);
+	CHECK(after.hook[BH_HOOK_FILE_OPEN] == before.hook[BH_HOOK_FILE_OPEN] + 3, "not counted");
+	cell_drain(cell);
+	CHECK(cell->nevents >= 2, "no events");
+	e = &cell->events[cell->nevents - 2];
+	CHECK(e->head.reason == reason, "by reason %u", e->head.reason);
+	return 0;
+}
+
+static int case_lost(struct kern *kern)
+{
+	CELL(cell);
+	ACTS(cell, OUT("create", KEY, NULL), OUT("link", KEY, W "/old"));
+	RENEW(cell, by_name);
+	if (check_lost(cell, BH_REASON_PINNED, KEY))
+		return -1;
+	ACTS(cell, OUT("create", W "/x.env", NULL), OUT("link", W "/x.env", W "/old"));
+	RENEW(cell, by_pattern);
+	return check_lost(cell, BH_REASON_OLD_LINK, W "/x.env");
+}
+
+/* What is found by the name that is gone is not known of the one that is left. */
+static int case_lost_known(struct kern *kern)
+{
+	CELL(cell);
+	struct holder h = {board_new(), FIXTURE "/open/x", FIXTURE "/secret/x"};
+	int r;
+
+	CHECK(h.board, "no board");
+	ACTS(cell, OUT("create", FIXTURE "/secret/x", NULL),
+	     OUT("link", FIXTURE "/secret/x", FIXTURE "/open/x"));
+	r = lose_name(cell, &h);
+	if (r == 0 && h.board->results[2] != EACCES)
+		r = case_fail("by the other name: %s", outcome_text(h.board->results[2]));
+	board_free(h.board);
+	return r;
+}
+
+/* What was made without a name keeps the place it was made at, beside the name it got. */
+static int name_nameless(void *data _unused_)
+{
+	int fd = open(W, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600), r = open_again(fd);
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (r == 0 && linkat(AT_FDCWD, path, AT_FDCWD, W "/named-now", AT_SYMLINK_FOLLOW) < 0)
+		r = errno;
+	return r ? r : open_again(fd);
+}
+
+static int case_nameless(struct kern *kern)
+{
+	CELL(cell);
+	int r;
+
+	RENEW(cell, by_pattern);
+	r = cell_call(cell, INSIDE, name_nameless, NULL);
+	CHECK(r == 0, "%s", outcome_text(r));
+	return 0;
+}
+
 /* --- made inside --- */
 
 static int case_inside(struct kern *kern)
@@ -387,6 +529,9 @@ const struct test_case links_cases[] = {
 	{"links/pattern-names", case_pattern_names, CASE_REFUSES},
 	{"links/pattern-later", case_pattern_later, CASE_REFUSES},
 	{"links/allowed", case_allowed, CASE_REFUSES},
+	{"links/lost", case_lost, CASE_REFUSES},
+	{"links/lost-known", case_lost_known, CASE_REFUSES},
+	{"links/nameless", case_nameless, CASE_ALLOWS},
 	{"links/inside", case_inside, CASE_REFUSES},
 	{"links/forgotten", case_forgotten, CASE_REFUSES},
 	{"links/others", case_others, CASE_REFUSES},
