@@ -6,7 +6,7 @@
  *
  *   inode_link    forgets that links were made inside when somebody else makes one; pins what stands at a
  *                 name that rules deny, or is going to
- *   inode_rename  the same, of the new name
+ *   inode_rename  the same, of the new name, if the file has others
  *   inode_unlink  forgets a file that goes, or is left with one name
  *   inode_mkdir   a directory on the way to such a name is a new one: what is pinned is loose
  *   inode_free_security   counts directories whose address can be another's from now on
@@ -14,15 +14,18 @@
 #include "cache.bpf.h"
 #include "links.bpf.h"
 
-/* Links stay "made inside" while members make them. */
-static __always_inline void bh_made_keep(const struct bh_inode *inode)
+/* Links stay "made inside" while members make them. Is this one? */
+static __always_inline bool bh_made_keep(const struct bh_inode *inode)
 {
 	struct bh_made *made = bpf_map_lookup_elem(&bh_made, inode);
 	struct bh_subject s = {};
 
-	if (!made || (bh_subject_member(&s) == BH_SUBJECT_SOME && s.serial == made->serial))
-		return;
+	if (!made)
+		return false;
+	if (bh_subject_member(&s) == BH_SUBJECT_SOME && s.serial == made->serial)
+		return true;
 	bh_made_delete(inode, made);
+	return false;
 }
 
 static __always_inline __u32 bh_sbid_of(struct dentry *dentry)
@@ -170,7 +173,11 @@ static __noinline int bh_names_given(struct dentry *old, struct dentry *new, boo
 		return 0;
 	if (bh_is_regular(inode)) {
 		bh_inode_name(&key, inode);
-		bh_made_keep(&key);
+		/* Of what members linked pins say nothing. Nor are they needed of what has one name: the link
+		 * that gives it a second comes here. A file that is replaced by a rename every minute, or as
+		 * fast as a member can, would fill the table of all. */
+		if (bh_made_keep(&key) || (!link && inode->i_nlink < 2))
+			return 0;
 	}
 	bh_name_given(new, inode, sbid);
 	/* From now on it is not by its name alone that it is known. */

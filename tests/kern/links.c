@@ -507,6 +507,41 @@ static int fill_all(struct kern *kern)
 	return 0;
 }
 
+/* A new file with the old one's name, again and again; of every second one an alias is left. */
+static int churn(void *data _unused_)
+{
+	char alias[64];
+
+	for (int i = 0; i < 64; i++) {
+		int fd = open(W "/tmp", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+		if (fd < 0)
+			return errno;
+		close(fd);
+		snprintf(alias, sizeof(alias), W "/sub/alias-%d", i / 2);
+		if ((i % 2 && link(W "/tmp", alias) < 0) || rename(W "/tmp", KEY) < 0)
+			return errno;
+	}
+	return 0;
+}
+
+/* None of them is remembered: the table is of all compartments. */
+static int case_churn(struct kern *kern)
+{
+	CELL(cell);
+	int r, before;
+
+	ACTS(cell, OUT("create", KEY, NULL));
+	RENEW(cell, by_name);
+	before = count("bh_pins");
+	r = cell_call(cell, INSIDE, churn, NULL);
+	CHECK(r == 0, "%s", outcome_text(r));
+	CHECK(count("bh_pins") == before, "%d pins more", count("bh_pins") - before);
+	/* What an outsider links to it is told all the same. */
+	ACTS(cell, OUT("link", KEY, W "/later"), BOTH(W "/later", PINNED));
+	return 0;
+}
+
 static int case_residue(struct kern *kern)
 {
 	static const char *const maps[] = {"bh_made", "bh_pins", "bh_pin_names",
@@ -535,6 +570,7 @@ const struct test_case links_cases[] = {
 	{"links/inside", case_inside, CASE_REFUSES},
 	{"links/forgotten", case_forgotten, CASE_REFUSES},
 	{"links/others", case_others, CASE_REFUSES},
+	{"links/churn", case_churn, CASE_REFUSES},
 	{"links/residue", case_residue, CASE_REFUSES},
 	{},
 };
