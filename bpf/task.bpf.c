@@ -183,6 +183,27 @@ static __always_inline void bh_answer_label(const struct bh_task_query *q, struc
 	a->flags = label->flags;
 }
 
+#define BH_RINGS 16 /* IO_RINGFD_REG_MAX, io_uring/tctx.h */
+
+/* An io_uring that is registered with its thread (5.18) needs no descriptor, nor, since 6.5, a mapping. */
+static __always_inline bool bh_has_ring(struct task_struct *task)
+{
+	struct file *rings[BH_RINGS] = {};
+	struct io_uring_task *context = BPF_CORE_READ(task, io_uring);
+	__u64 any = 0;
+	__u32 i;
+
+	if (!bpf_core_field_exists(context->registered_rings))
+		return false;
+	_Static_assert(sizeof(rings) == sizeof(context->registered_rings), "all of them");
+	if (!context || BPF_CORE_READ_INTO(&rings, context, registered_rings))
+		return false;
+#pragma unroll
+	for (i = 0; i < BH_RINGS; i++)
+		any |= (__u64)rings[i];
+	return any;
+}
+
 SEC("iter/task")
 int bh_iter_task(struct bpf_iter__task *ctx)
 {
@@ -201,6 +222,8 @@ int bh_iter_task(struct bpf_iter__task *ctx)
 	bpf_loop(BH_MAX_CGROUP_DEPTH, bh_inside_level, &st, 0);
 	a.inside = st.compartment;
 	bh_answer_label(q, task, &a);
+	if (bh_has_ring(task))
+		a.flags |= BH_TASK_RING;
 	if (a.inside || (q->compartment && a.compartment == q->compartment))
 		bpf_seq_write(ctx->meta->seq, &a, sizeof(a));
 	return 0;

@@ -309,10 +309,13 @@ struct bh_task_query {
 	__u32 tgid;	 /* 0: no flags change */
 };
 
+/* Beside the flags of the label: it is no descriptor's, but the thread's own. */
+#define BH_TASK_RING (1u << 16)
+
 struct bh_task {
 	__u32 tid, tgid;
 	__u32 compartment; /* of its label; 0: none */
-	__u32 flags;	   /* of its label */
+	__u32 flags;	   /* of its label, and BH_TASK_RING */
 	__u32 inside;	   /* not 0: stands in the asked subtree now */
 };
 

@@ -12,10 +12,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/io_uring.h>
 #include <linux/perf_event.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
@@ -23,6 +25,7 @@
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -161,6 +164,28 @@ static int act_receive(int fd)
 	char byte;
 
 	return errno_of_now(recv(fd, &byte, 1, MSG_DONTWAIT));
+}
+
+/* As linux/tcp.h has it: glibc's is older, and ends before the buffer. */
+struct zerocopy {
+	__u64 address;
+	__u32 length, skip, inq;
+	__s32 error;
+	__u64 buffer;
+	__s32 buffer_length;
+	__u32 flags;
+};
+
+/* Receives by getsockopt(2). */
+static int act_receive_option(int fd)
+{
+	char bytes[64];
+	struct zerocopy z = {.buffer = (__u64)(uintptr_t)bytes, .buffer_length = sizeof(bytes)};
+	socklen_t n = sizeof(z);
+
+	if (getsockopt(fd, IPPROTO_TCP, TCP_ZEROCOPY_RECEIVE, &z, &n) < 0)
+		return errno;
+	return z.buffer_length > 0 ? 0 : ENODATA;
 }
 
 static int act_read_socket(int fd)
@@ -324,6 +349,8 @@ static const struct row {
 	{"open-pass", act_pass, OPEN, BH_HOOK_NONE, 0, NULL},
 	{"open-getfd", act_getfd, OPEN, BH_HOOK_NONE, 0, NULL},
 	{"pipe-pass", act_pass, PIPE_OUT, BH_HOOK_NONE, 0, NULL},
+	/* No hook is asked: nothing is left. */
+	{"tcp-receive-option", act_receive_option, TCP, BH_HOOK_NONE, ENODATA, NULL},
 	{"give", act_give, SECRET, BH_HOOK_NONE, 0, NULL},
 };
 #define NROWS ((int)(sizeof(rows) / sizeof(rows[0])))
@@ -405,6 +432,7 @@ static int make_descriptors(void)
 	r = put(pair[0], OURS) ?: put(pair[1], MINE);
 	r = r ?: put(ends[0], PIPE_IN) ?: put(ends[1], PIPE_OUT);
 	r = r ?: put(open(FIXTURE_SECRET, O_RDWR), SECRET);
+	r = r ?: mkfifo(FIXTURE "/secret/fifo", 0600) < 0 ? -errno : 0;
 	r = r ?: put(open(FIXTURE "/secret", O_RDONLY | O_DIRECTORY), DIRECTORY);
 	r = r ?: put(open(GONE, O_RDWR | O_CREAT, 0600), DELETED);
 	r = r ?: put(open(FIXTURE_OPEN, O_RDONLY), OPEN);
@@ -619,10 +647,12 @@ static int case_rows(struct kern *kern)
 
 	if (check_idle(kern, "before") || stage_init(&s, kern, REVOKE))
 		return -1;
+	CHECK(send(TCP_PEER, "control", 7, MSG_NOSIGNAL) == 7, "no peer");
 	for (i = 0; i < NROWS; i++) {
 		r = member_does(&s, i);
 		CHECK(r == 0, "control: %s before the policy: %s", rows[i].name, outcome_text(r));
 	}
+	CHECK(send(TCP_PEER, "unread", 6, MSG_NOSIGNAL) == 6, "no peer");
 	if (attach_and_adopt(&s))
 		return -1;
 	for (i = 0; i < NROWS; i++)
@@ -769,6 +799,55 @@ static int case_irrevocable(struct kern *kern)
 	cgroup_kill(s.cgroup, HARNESS_DEADLINE_MS, &error);
 	cell_wait(pid);
 	return check_idle(kern, "refused");
+}
+
+/* Between it and a pipe bytes move unasked. */
+static int hold_fifo(void *data)
+{
+	int fd = open(FIXTURE "/secret/fifo", O_RDWR | O_CLOEXEC);
+
+	dup2(fd, LISTENER);
+	return member_main(data);
+}
+
+/* It has no descriptor, and needs none. */
+static int hold_ring(void *data)
+{
+	struct io_uring_params params = {};
+	int fd = (int)syscall(SYS_io_uring_setup, 4, &params);
+	struct io_uring_rsrc_update update = {.offset = ~0u, .data = (__u64)fd};
+
+	if (syscall(SYS_io_uring_register, fd, IORING_REGISTER_RING_FDS, &update, 1) != 1)
+		return -1;
+	close(fd);
+	close(PIDFD);
+	return member_main(data);
+}
+
+static int refuses_to_attach(struct kern *kern, cell_fn main, const char *existing,
+			     const char *what, const char *why)
+{
+	_cleanup_stage_ struct stage s = {.main = main};
+	struct error error = {};
+
+	if (stage_init(&s, kern, existing))
+		return -1;
+	CHECK(stage_attach(&s, &error) == -EPERM, "attached with %s", what);
+	CHECK(strstr(error.text, what) && strstr(error.text, why), "%.230s", error.text);
+	return check_idle(kern, "refused");
+}
+
+static int case_fifo(struct kern *kern)
+{
+	return refuses_to_attach(kern, hold_fifo, REVOKE,
+				 "fd 205: read,write " FIXTURE "/secret/fifo",
+				 "it cannot be revoked");
+}
+
+static int case_ring(struct kern *kern)
+{
+	return refuses_to_attach(kern, hold_ring, "{default: report, others: refuse}",
+				 "a registered io_uring", "no hook judges");
 }
 
 static int case_refuse_default(struct kern *kern)
@@ -1072,6 +1151,8 @@ static int case_to_outsider(struct kern *kern)
 }
 
 const struct test_case held_cases[] = {
+	{"held/fifo", case_fifo, CASE_ALLOWS},
+	{"held/ring", case_ring, CASE_ALLOWS},
 	{"held/rows", case_rows, CASE_REFUSES},
 	{"held/report", case_reported, CASE_REFUSES},
 	{"held/detach", case_detach, CASE_REFUSES},

@@ -376,7 +376,8 @@ static int judge_self(unsigned int keep, struct report *report, struct error *er
 				.nrules = N_OF(everything)};
 	pid_t self = getpid();
 
-	return inventory_judge(&policy, &self, 1, report, NULL, error);
+	return inventory_judge(&policy, &(struct inventory_of){.pids = &self, .npids = 1}, report,
+			       NULL, error);
 }
 
 /* What is held against the policy is named one by one; what is not is not. */
@@ -433,10 +434,12 @@ static void test_inventory_revoke(void **state)
 	void *map;
 
 	(void)state;
-	inventory_judge(&policy, &self, 1, NULL, &before, &error);
+	inventory_judge(&policy, &(struct inventory_of){.pids = &self, .npids = 1}, NULL, &before,
+			&error);
 	file = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
 	net = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	inventory_judge(&policy, &self, 1, &report, &revoked, &error);
+	inventory_judge(&policy, &(struct inventory_of){.pids = &self, .npids = 1}, &report,
+			&revoked, &error);
 	assert_int_equal(revoked.n, before.n + 2);
 	assert_true(revoked.nlines > before.nlines && revoked.lines[revoked.nlines] == NULL);
 	for (size_t i = 0; i < revoked.n; i++) {
@@ -450,7 +453,9 @@ static void test_inventory_revoke(void **state)
 	map = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, file, 0);
 	assert_ptr_not_equal(map, MAP_FAILED);
 	space = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	assert_int_equal(inventory_judge(&policy, &self, 1, &second, &none, &error), -EPERM);
+	assert_int_equal(inventory_judge(&policy, &(struct inventory_of){.pids = &self, .npids = 1},
+					 &second, &none, &error),
+			 -EPERM);
 	assert_true(report_has(&second, "a namespace to enter (and it cannot be revoked)"));
 	assert_true(report_has(&second, "maps /etc/passwd: no rule allows read"));
 	munmap(map, 4096);
@@ -523,7 +528,8 @@ static void test_inventory_names(void **state)
 	}
 	close(ready[1]);
 	assert_int_equal(read(ready[0], &byte, 1), 1);
-	inventory_judge(&policy, &child, 1, &report, NULL, &error);
+	inventory_judge(&policy, &(struct inventory_of){.pids = &child, .npids = 1}, &report, NULL,
+			&error);
 	close(end[1]);
 	waitpid(child, NULL, 0);
 	close(ready[0]);

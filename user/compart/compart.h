@@ -120,9 +120,16 @@ struct revocations {
 	size_t nlines;
 };
 void revocations_done(struct revocations *revocations);
+/* Whose. `tasks`: what the kernel says of their threads, which /proc does not. */
+struct inventory_of {
+	const pid_t *pids;
+	size_t npids;
+	const struct bh_task *tasks;
+	size_t ntasks;
+};
 /* -EPERM and error when something is refused under existing: refuse, or cannot be revoked; lines in
  * report. */
-int inventory_judge(const struct policy *policy, const pid_t *pids, size_t npids,
+int inventory_judge(const struct policy *policy, const struct inventory_of *of,
 		    struct report *report, struct revocations *revoked, struct error *error);
 
 /* --- canary.c: every hook refused, by syscall result and counter, from inside a scratch

@@ -234,9 +234,18 @@ static int enrol_refresh(struct enrolment *e, struct error *error)
 
 static int enrol_judge(struct enrolment *e, struct error *error)
 {
+	const struct bh_task_query query = {.compartment = e->c->id};
+	_cleanup_free_ struct bh_task *tasks = NULL;
+	struct inventory_of of = {.pids = e->pids, .npids = e->npids};
+	int r;
+
 	if (e->request->starting)
 		return 0;
-	return inventory_judge(e->c->loaded, e->pids, e->npids, e->report, &e->revoked, error);
+	r = kern_tasks(e->kern, &query, &tasks, &of.ntasks, error);
+	if (r)
+		return r;
+	of.tasks = tasks;
+	return inventory_judge(e->c->loaded, &of, e->report, &e->revoked, error);
 }
 
 /* Before the canary, which proves what is attached for it. */

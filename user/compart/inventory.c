@@ -225,10 +225,27 @@ static int verdict(const struct inventory *inv, struct error *error)
 			 inv->policy->name, inv->refused, inv->refused == 1 ? "" : "s", inv->first);
 }
 
-int inventory_judge(const struct policy *policy, const pid_t *pids, size_t npids,
+/* What is registered with a thread is in no table of descriptors. */
+static void judge_rings(struct inventory *inv, const struct bh_task *tasks, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!(tasks[i].flags & BH_TASK_RING))
+			continue;
+		process_comm((pid_t)tasks[i].tgid, inv->comm, sizeof(inv->comm));
+		make_printable(inv->comm);
+		inventory_refuse(
+			inv, EXISTING_OTHERS, (pid_t)tasks[i].tgid,
+			"thread %u: a registered io_uring: it does I/O that no hook judges",
+			tasks[i].tid);
+	}
+}
+
+int inventory_judge(const struct policy *policy, const struct inventory_of *of,
 		    struct report *report, struct revocations *revoked, struct error *error)
 {
 	struct inventory *inv = calloc(1, sizeof(*inv));
+	const pid_t *pids = of->pids;
+	size_t npids = of->npids;
 	int r = 0;
 
 	if (!inv)
@@ -249,6 +266,7 @@ int inventory_judge(const struct policy *policy, const pid_t *pids, size_t npids
 		else
 			r = judge_process(inv, pids[i], error);
 	}
+	judge_rings(inv, of->tasks, of->ntasks);
 	if (!r)
 		r = inventory_tracees(inv, error);
 	if (inv->unlisted && report)

@@ -68,6 +68,16 @@ static struct revoked_fd as_revoked(const struct held *h, bool is_socket)
 		.pid = h->pid, .tid = h->tid, .fd = h->fd, .is_socket = is_socket};
 }
 
+/* What moves between two pipes, by splice(2), tee(2) or vmsplice(2), moves without a question: one that has
+ * a name would be revoked in name alone. Asks nobody who serves a filesystem, and may be frozen. */
+static bool is_fifo(const struct held *h)
+{
+	struct statx st;
+
+	return statx(AT_FDCWD, h->link, AT_STATX_DONT_SYNC, STATX_TYPE, &st) == 0 &&
+	       S_ISFIFO(st.stx_mode);
+}
+
 /* A refusal, unless it is one of the three descriptors that a policy may keep: any file or socket.
  */
 static void refuse(struct inventory *inv, const struct held *h, enum existing_kind kind,
@@ -80,7 +90,10 @@ static void refuse(struct inventory *inv, const struct held *h, enum existing_ki
 		inventory_note(inv, h->pid, "fd %d: kept (stdio): %s%s", h->fd, what, h->text);
 		return;
 	}
-	inventory_refuse_fd(inv, kind, &held, "fd %d: %s%s: %s", h->fd, what, h->text, why);
+	if (kind == EXISTING_FILES && is_fifo(h))
+		inventory_refuse(inv, kind, h->pid, "fd %d: %s%s: %s", h->fd, what, h->text, why);
+	else
+		inventory_refuse_fd(inv, kind, &held, "fd %d: %s%s: %s", h->fd, what, h->text, why);
 }
 
 static void judge_anonymous(struct inventory *inv, const struct held *h)

@@ -7,6 +7,8 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -49,6 +51,17 @@ int revoke_held(struct kern *kern, __u64 serial, struct revocations *revoked, st
 	return r;
 }
 
+/* What had come and was not read yet: getsockopt(TCP_ZEROCOPY_RECEIVE) hands it out, and asks no hook of those
+ * who receive. After a shutdown nothing comes. */
+static void empty(int fd)
+{
+	int protocol = 0;
+	socklen_t n = sizeof(protocol);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &n) == 0 && protocol == IPPROTO_TCP)
+		recv(fd, NULL, INT_MAX, MSG_DONTWAIT | MSG_TRUNC);
+}
+
 /* Both ways, and read back: that alone is a hang-up to poll(2), of every family that can be shut down. */
 static int shut_down(const struct revoked_fd *held)
 {
@@ -60,6 +73,7 @@ static int shut_down(const struct revoked_fd *held)
 	/* ENOTCONN: of a socket that was not connected, and is shut down now. */
 	if (shutdown(fd, SHUT_RDWR) < 0 && errno != ENOTCONN)
 		return -errno;
+	empty(fd);
 	return poll(&p, 1, 0) == 1 && p.revents & POLLHUP ? 0 : -EIO;
 }
 
