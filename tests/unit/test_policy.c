@@ -897,6 +897,45 @@ static void test_resolved_rules(void **state)
 	policy_free(policy);
 }
 
+/* A member that is root makes links of root's: where the rules let it, they lead no rule. */
+static void test_members_links(void **state)
+{
+	static const struct {
+		const char *files;
+		const char *refusal; /* NULL: it loads */
+	} cases[] = {
+		{"[{allow: [create, delete], on: [/**]}, {allow: [read], on: [/bin/ls]}]",
+		 "members.yaml:5:68: /bin is a symbolic link, and "},
+		{"[{allow: [read], on: [/bin/ls]}, {allow: [create], on: [/bin]}]", NULL},
+		{"[{allow: [write], on: [/**]}, {allow: [read], on: [/bin/ls]}]", NULL},
+		{"[{allow: [create], on: [/**]}, {deny: [create], on: [\"/bi[n]\"]},"
+		 " {allow: [read], on: [/bin/ls]}]",
+		 NULL},
+		{"[{allow: [create], on: [/**]}, {deny: [read], on: [/chain]}]", "/chain is a"},
+		{"[{allow: [create], on: [/**]}, {deny: [read], on: [/usr/bin/ls]}]", NULL},
+	};
+	char root[PATH_MAX], text[512];
+	const struct policy_options options = {.root = root};
+	struct error error = {0};
+	struct policy *policy;
+
+	(void)state;
+	if (geteuid())
+		return;
+	strcpy(root, in_dir("root"));
+	for (size_t i = 0; i < N_OF(cases); i++) {
+		int r;
+
+		snprintf(text, sizeof(text), HEAD "files: %s\n", cases[i].files);
+		r = policy_load(write_text("members.yaml", text), &options, &policy, &error);
+		if (!r)
+			policy_free(policy);
+		if (r != (cases[i].refusal ? -EINVAL : 0) ||
+		    (r && !strstr(error.text, cases[i].refusal)))
+			fail_msg("%s: %s", cases[i].files, r ? error.text : "it loads");
+	}
+}
+
 /* A link that braces hide is told, not left to a rule that names nothing. */
 static void test_hidden_links(void **state)
 {
@@ -1094,6 +1133,7 @@ int main(void)
 		cmocka_unit_test(test_explain),
 		cmocka_unit_test(test_resolve),
 		cmocka_unit_test(test_resolved_rules),
+		cmocka_unit_test(test_members_links),
 		cmocka_unit_test(test_hidden_links),
 		cmocka_unit_test(test_resolve_path),
 		cmocka_unit_test(test_var_values),

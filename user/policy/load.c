@@ -332,6 +332,9 @@ static void loader_done(struct loader *loader)
 	for (i = 0; i < loader->nwritten; i++)
 		free(loader->written[i]);
 	free(loader->written);
+	for (i = 0; i < loader->nlinks; i++)
+		free(loader->links[i].path);
+	free(loader->links);
 	vars_done(&loader->vars);
 	policy_free(loader->policy);
 	if (loader->resolver.root >= 0)
@@ -347,13 +350,14 @@ static int load_any(const char *path, const char *include, const struct policy_o
 		.options = options ? options : &no_options,
 		.error = error ? error : &unread,
 		.policy = calloc(1, sizeof(struct policy)),
-		.resolver.root = -1,
+		.resolver = {.root = -1, .on_link = links_note},
 	};
 	const char *root = loader.options->root ? loader.options->root : "/";
 	int r;
 
 	if (!loader.policy)
 		return no_memory(&loader);
+	loader.resolver.data = &loader;
 	loader.resolver.root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (loader.resolver.root < 0)
 		return error_set(loader.error, errno, "%s: %s", root, strerror(errno));
@@ -363,6 +367,8 @@ static int load_any(const char *path, const char *include, const struct policy_o
 		r = check_unused(&loader, path);
 	if (r == 0 && !include)
 		r = verify_written(&loader);
+	if (r == 0 && !include)
+		r = verify_links(&loader);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(loader.policy);

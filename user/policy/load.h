@@ -10,6 +10,12 @@
 #include "text.h"
 #include "vars.h"
 
+/* A symbolic link that a rule's glob led through. */
+struct met_link {
+	char *path;
+	struct place place; /* of the rule */
+};
+
 /* A file that was read, so that it is read once. */
 struct read_file {
 	dev_t dev;
@@ -28,6 +34,10 @@ struct loader {
 	size_t nbranches; /* of all rules */
 	struct vars vars;
 	struct resolver resolver;
+	struct met_link *links; /* of rules, of which `reading` is the present one; tests: NULL */
+	size_t nlinks, links_size;
+	const struct place *reading;
+	bool links_lost; /* for want of memory */
 	struct read_file read[BH_MAX_INCLUDES];
 	size_t nread;
 	unsigned int depth;
@@ -72,6 +82,10 @@ int rules_read_glob(struct loader *loader, const struct place *place, const char
 /* verify.c: rules that say nothing, and the file's tests. */
 int verify_rules(struct loader *loader, const struct unit *unit);
 int verify_tests(struct loader *loader, const struct unit *unit);
+
+/* symlinks.c: symbolic links that the policy lets members make, in a whole policy. */
+void links_note(const char *link, const char *target, void *data); /* of the loader */
+int verify_links(struct loader *loader);
 
 /* written.c: rules that let run what all may have been written inside, in a whole policy. */
 int verify_written(struct loader *loader);

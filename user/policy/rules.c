@@ -121,8 +121,11 @@ static int add_glob(struct loader *loader, const struct clause *clause, const st
 		    const char *text)
 {
 	_cleanup_free_ char *glob = NULL, *written = NULL;
-	int r = rules_read_glob(loader, place, text, &glob, &written);
+	int r;
 
+	loader->reading = place;
+	r = rules_read_glob(loader, place, text, &glob, &written);
+	loader->reading = NULL;
 	if (r < 0)
 		return r;
 	if (glob[0] == '@' && clause->perms & ~(__u32)BH_PERM_CONNECT)
