@@ -100,6 +100,7 @@
 #define MS_SHARED (1 << 20)
 #define MAY_WRITE 0x2 /* linux/fs.h */
 #define FMODE_PATH 0x4000
+#define FMODE_NOACCOUNT (1 << 29)
 #define PIPEFS_MAGIC 0x50495045 /* linux/magic.h */
 #define HUGETLBFS_MAGIC 0x958458f6
 #define SECRETMEM_MAGIC 0x5345434d

@@ -57,6 +57,20 @@ static __always_inline long bh_refuse_jit(const struct bh_subject *s, struct bh_
 	return bh_refuse(s, r, NULL);
 }
 
+/* What was opened to be mapped. Of a file on overlayfs the mapping has, since 6.5, the layer's own, which
+ * members need not see; the kernel keeps the other's path behind it. Its flag for such files moves: they are
+ * told by one that more files bear, and by what stands there. */
+static __always_inline struct dentry *bh_mapped(struct file *file)
+{
+	struct backing_file *backing = (void *)file; /* begins with it */
+	struct dentry *above;
+
+	if (!bpf_core_field_exists(backing->user_path) || !(file->f_mode & FMODE_NOACCOUNT))
+		return file->f_path.dentry;
+	above = BPF_CORE_READ(backing, user_path.dentry);
+	return BPF_CORE_READ(above, d_sb, s_magic) == OVERLAYFS_MAGIC ? above : file->f_path.dentry;
+}
+
 /* A mapping that asks for r->perms, and if `exec`utable for more: `file` NULL for nameless memory,
  * `jit` when it can hold code that no file holds. */
 static __always_inline long bh_judge_mapping(const struct bh_subject *s, struct file *file,
@@ -67,7 +81,7 @@ static __always_inline long bh_judge_mapping(const struct bh_subject *s, struct 
 	if (!file)
 		return 0;
 	r->perms |= exec ? BH_PERM_MAP_EXEC : 0;
-	return bh_judge(s, file->f_path.dentry, r);
+	return bh_judge(s, bh_mapped(file), r);
 }
 
 SEC("lsm/mmap_file")

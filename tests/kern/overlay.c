@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
 #define LAYERS "/srv/layers"
 #define OVER "/srv/over"
+#define ABOVE OVER "/work/above"
 
 static int make_file(const char *path)
 {
@@ -75,6 +77,8 @@ static int check_attempts(struct cell *cell, const struct attempt *attempts, siz
 	return 0;
 }
 
+static int check_mappings(struct cell *cell);
+
 static int with_overlay(struct kern *kern, const struct attempt *attempts, size_t n)
 {
 	static struct rule rules[] = {
@@ -88,15 +92,13 @@ static int with_overlay(struct kern *kern, const struct attempt *attempts, size_
 	struct cell *cell = made == 0 ? cell_new(kern, &options) : NULL;
 
 	if (cell)
-		r = check_attempts(cell, attempts, n);
+		r = attempts ? check_attempts(cell, attempts, n) : check_mappings(cell);
 	cell_free(cell);
 	unmake_overlay();
 	CHECK(made == 0, "cannot mount: %s", strerror(-made));
 	CHECK(cell, "no cell");
 	return r;
 }
-
-#define ABOVE OVER "/work/above"
 
 static int case_allowed(struct kern *kern)
 {
@@ -145,9 +147,61 @@ static int case_refused(struct kern *kern)
 	return with_overlay(kern, attempts, sizeof(attempts) / sizeof(*attempts));
 }
 
+/* --- mappings that gain a right: what is mapped is the layer's own file --- */
+
+struct gain {
+	const char *path;
+	int mode, flags, before, after, inside;
+};
+
+static int gain(void *data)
+{
+	const struct gain *g = data;
+	int fd = open(g->path, g->mode | O_CLOEXEC), r = 0;
+	void *map = fd < 0 ? MAP_FAILED : mmap(NULL, 4096, g->before, g->flags, fd, 0);
+
+	if (map == MAP_FAILED)
+		return VERB_BROKEN + errno;
+	if (mprotect(map, 4096, g->after) < 0)
+		r = errno;
+	munmap(map, 4096);
+	close(fd);
+	return r;
+}
+
+static int check_mappings(struct cell *cell)
+{
+	static const struct gain gains[] = {
+		{OVER "/open/below", O_RDONLY, MAP_PRIVATE, PROT_NONE, PROT_READ, 0},
+		{ABOVE, O_RDONLY, MAP_PRIVATE, PROT_NONE, PROT_READ, 0},
+		{ABOVE, O_RDWR, MAP_SHARED, PROT_READ, PROT_READ | PROT_WRITE, 0},
+		{ABOVE, O_RDONLY, MAP_PRIVATE, PROT_READ, PROT_READ | PROT_EXEC, EACCES},
+	};
+	const struct bh_event_copy *e;
+	int r;
+
+	for (size_t i = 0; i < sizeof(gains) / sizeof(*gains); i++) {
+		r = cell_call(cell, BESIDE, gain, (void *)&gains[i]);
+		CHECK(r == 0, "control, %zu: %s", i, outcome_text(r));
+		r = cell_call(cell, INSIDE, gain, (void *)&gains[i]);
+		CHECK(r == gains[i].inside, "%zu: %s", i, outcome_text(r));
+	}
+	cell_drain(cell);
+	e = cell_event(cell, 0, BH_HOOK_FILE_MPROTECT);
+	CHECK(e && !strcmp(e->tail, "/work/above"), "the event is about %.100s",
+	      e ? e->tail : "nothing");
+	return 0;
+}
+
+static int case_mapped(struct kern *kern)
+{
+	return with_overlay(kern, NULL, 0);
+}
+
 const struct test_case overlay_cases[] = {
 	{"overlay/allowed", case_allowed, CASE_ALLOWS},
 	{"overlay/copied-up", case_copied_up, CASE_ALLOWS},
+	{"overlay/mapped", case_mapped, CASE_REFUSES},
 	{"overlay/refused", case_refused, CASE_REFUSES},
 	{},
 };
