@@ -51,6 +51,15 @@
 #define FS_IOC_FIEMAP 0xc020660b
 #define FS_IOC_GETFLAGS 0x80086601
 #define FS_IOC_FSGETXATTR 0x801c581f
+/* Type and number; the size differs for 32-bit programs. */
+#define FS_SETVERSION 0x7602	 /* linux/fs.h */
+#define EXT4_SETVERSION 0x6604	 /* linux/ext4.h */
+#define BTRFS_SNAP_CREATE 0x9401 /* linux/btrfs.h */
+#define BTRFS_SUBVOL_CREATE 0x940e
+#define BTRFS_SNAP_DESTROY 0x940f
+#define BTRFS_SNAP_CREATE_V2 0x9417
+#define BTRFS_SUBVOL_CREATE_V2 0x9418
+#define BTRFS_SNAP_DESTROY_V2 0x943f
 #define TIOCSTI 0x5412 /* asm-generic/ioctls.h */
 #define TIOCLINUX 0x541c
 #define VM_READ 0x1 /* linux/mm.h */

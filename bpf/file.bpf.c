@@ -8,7 +8,7 @@
  *   path_link path_rename         create and delete at both ends, and no right gained by a new name
  *   file_fcntl                    write, to take O_APPEND off; closed: signals to others
  *   file_ioctl                    ioctl, but what isatty(3) and its like ask; closed: signals to others,
- *                                 typing for them on a terminal
+ *                                 typing for them on a terminal, names by the way of btrfs
  */
 #include "held.bpf.h"
 
@@ -287,10 +287,29 @@ static __always_inline bool bh_ioctl_is_free(unsigned int cmd)
 	return false;
 }
 
+/* What files with several names are known by (struct bh_inode) changes; directories come, go and are copied
+ * with all that is in them, and no hook is asked for a name. */
+static __always_inline bool bh_ioctl_is_of_names(unsigned int cmd)
+{
+	switch (cmd & 0xffff) {
+	case FS_SETVERSION:
+	case EXT4_SETVERSION:
+	case BTRFS_SNAP_CREATE:
+	case BTRFS_SUBVOL_CREATE:
+	case BTRFS_SNAP_DESTROY:
+	case BTRFS_SNAP_CREATE_V2:
+	case BTRFS_SUBVOL_CREATE_V2:
+	case BTRFS_SNAP_DESTROY_V2:
+		return true;
+	}
+	return false;
+}
+
 /* Signals to others as above, and typing on a terminal for whoever reads it next. */
 static __always_inline bool bh_ioctl_is_closed(unsigned int cmd)
 {
-	return cmd == FIOSETOWN || cmd == SIOCSPGRP || cmd == TIOCSTI || cmd == TIOCLINUX;
+	return bh_ioctl_is_of_names(cmd) || cmd == FIOSETOWN || cmd == SIOCSPGRP ||
+	       cmd == TIOCSTI || cmd == TIOCLINUX;
 }
 
 /* The terminal that the task controls is its own, by whatever name it was opened. */

@@ -505,6 +505,45 @@ static int case_proc_none(struct kern *kern)
 }
 
 /* Whatever the policy says: cgroupfs is never written, bpffs never opened. */
+/* --- ioctls --- */
+
+/* What is allowed any other. The file may not know them: to be asked is one step further. */
+static int case_closed_ioctls(struct kern *kern)
+{
+	static const char *const closed[] = {
+		"0x40087602", "0x40047602", "0x40086604", /* version numbers */
+		"0x50009401", "0x5000940e", "0x5000940f", /* btrfs: copy, make, remove */
+		"0x50009417", "0x50009418", "0x5000943f",
+	};
+	static const struct rule rules[] = {
+		ALLOW(BH_PERM_READ | BH_PERM_WRITE | BH_PERM_IOCTL, FIXTURE "/work/**")};
+	const struct cell_options options = {.rules = rules, .nrules = 1};
+	_cleanup_cell_ struct cell *cell = cell_new(kern, &options);
+	_cleanup_close_ int fd = -1;
+	char number[16];
+	int r;
+
+	CHECK(cell, "no cell");
+	fd = open(FIXTURE "/work/file", O_RDWR);
+	CHECK(fd >= 0, "no file");
+	snprintf(number, sizeof(number), "%d", fd);
+	r = cell_verb(cell, INSIDE, "ioctl", number, "0x40087603", NULL);
+	CHECK(r == 0, "another: %s", outcome_text(r));
+	for (size_t i = 0; i < sizeof(closed) / sizeof(*closed); i++) {
+		__u64 before = cell_tally(cell).hook[BH_HOOK_FILE_IOCTL];
+
+		r = cell_verb(cell, BESIDE, "ioctl", number, closed[i], NULL);
+		CHECK(r == 0, "control, %s: %s", closed[i], outcome_text(r));
+		r = cell_verb(cell, INSIDE, "ioctl", number, closed[i], NULL);
+		CHECK(r == EPERM, "%s: %s", closed[i], outcome_text(r));
+		CHECK(cell_tally(cell).hook[BH_HOOK_FILE_IOCTL] == before + 1, "%s: not counted",
+		      closed[i]);
+		CHECK(last_reason(cell, BH_HOOK_FILE_IOCTL) == BH_REASON_CLOSED, "%s: %d",
+		      closed[i], last_reason(cell, BH_HOOK_FILE_IOCTL));
+	}
+	return 0;
+}
+
 static int case_closed_filesystems(struct kern *kern)
 {
 	struct rule rules[] = {ALLOW(BH_PERM_ALL & ~BH_PERM_JIT, "/sys/fs/**")};
@@ -602,6 +641,7 @@ const struct test_case place_cases[] = {
 	{"place/move-directory", case_move_directory, CASE_REFUSES},
 	{"place/proc", case_proc, CASE_REFUSES},
 	{"place/proc-none", case_proc_none, CASE_REFUSES},
+	{"place/closed-ioctls", case_closed_ioctls, CASE_REFUSES},
 	{"place/closed-filesystems", case_closed_filesystems, CASE_REFUSES},
 	{"place/allowed", case_allowed, CASE_ALLOWS},
 	{},
