@@ -13,6 +13,7 @@
 #include "attributes.bpf.c"
 #include "socket.bpf.c"
 #include "held.bpf.c"
+#include "append.bpf.c"
 #include "egress.bpf.c"
 #include "task.bpf.c"
 #include "guard.bpf.c"

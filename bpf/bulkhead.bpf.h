@@ -90,6 +90,7 @@
 #define PF_IO_WORKER 0x10		      /* linux/sched.h */
 #define PF_FORKNOEXEC 0x40		      /* linux/sched.h */
 #define PF_DUMPCORE 0x200		      /* linux/sched.h */
+#define TS_COMPAT 0x2			      /* asm/thread_info.h */
 #define PTRACE_MODE_NOAUDIT 0x04	      /* linux/ptrace.h */
 #define CAP_OPT_NOAUDIT 0x2		      /* linux/security.h */
 #define CAP_DAC_READ_SEARCH 2		      /* linux/capability.h */

@@ -125,6 +125,8 @@ enum bh_policy_flag {
 	BH_POLICY_NESTED =
 		1 << 1, /* namespaces, and mounts in them: sandboxes inside the compartment */
 	BH_POLICY_PROC_PEERS = 1 << 2, /* with PROC_SELF: that of every member, too */
+	BH_POLICY_APPEND =
+		1 << 3, /* a name may be appended to and not written; filled in by kern */
 };
 
 /* Files that rules deny by their whole name are pinned (bh_pins). While not all of them are, such rules

@@ -7,8 +7,8 @@
  * errno is designed: EACCES for files, exec, unix and connect because execvp(3) goes on through
  * PATH on EACCES and stops on EPERM; ENOSYS where callers have a fall-back for an old kernel.
  * "text" is the kernel's own hook name (the part after bpf_lsm_ for LSM hooks), which is also what
- * the loader looks up in BTF to know whether this kernel has the hook. Two are no names of the kernel's:
- * clone_into_cgroup stands in task_alloc, mmap_held in mmap_file.
+ * the loader looks up in BTF to know whether this kernel has the hook. Three are no names of the kernel's:
+ * clone_into_cgroup stands in task_alloc, mmap_held in mmap_file, file_append in file_permission.
  */
 #ifndef BULKHEAD_HOOKS_H
 #define BULKHEAD_HOOKS_H
@@ -66,7 +66,8 @@
 	X(FILE_LOCK, "file_lock", BH_EACCES, FILE)                   \
 	X(MMAP_HELD, "mmap_held", BH_EACCES, FILE)                   \
 	X(SOCKET_RECVMSG, "socket_recvmsg", BH_EACCES, NET)          \
-	X(SOCKET_ACCEPT, "socket_accept", BH_EACCES, NET)
+	X(SOCKET_ACCEPT, "socket_accept", BH_EACCES, NET)            \
+	X(FILE_APPEND, "file_append", BH_EPERM, FILE)
 
 #define BH_HOOK_ENUM_(name, text, err, plane) BH_HOOK_##name,
 enum bh_hook { BH_HOOKS(BH_HOOK_ENUM_) BH_HOOK_COUNT };

@@ -84,7 +84,7 @@ int main(void)
 	sleep(SETTLE_S);
 	idle = measure(read_once);
 	open_idle = measure(open_once);
-	if (kern_rechecks_attach(kern, &error) < 0) {
+	if (kern_rechecks_attach(kern, KERN_RECHECK_REVOKED, &error) < 0) {
 		fprintf(stderr, "%s\n", error.text);
 		return 1;
 	}

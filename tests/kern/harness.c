@@ -583,19 +583,28 @@ static int bpf(int command, union bpf_attr *attr)
 	return syscall(SYS_bpf, command, attr, sizeof(*attr));
 }
 
-/* Number of the program behind a link's pin; 0 when there is none. */
-static __u32 program_of_pin(const char *hook)
+/* Numbers of the programs behind links that are taken away. */
+static __u32 taken[2 * BH_HOOK_COUNT];
+static size_t ntaken;
+
+/* Not of a pin that is none of a link. */
+static __u32 program_of_link(const char *path)
 {
 	struct bpf_link_info info = {};
-	char path[256];
 	union bpf_attr attr = {.pathname = (unsigned long)path};
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd = bpf(BPF_OBJ_GET, &attr);
 
-	snprintf(path, sizeof(path), KERN_PIN_DIR "/links/%s", hook);
-	fd = bpf(BPF_OBJ_GET, &attr);
 	attr = (union bpf_attr){
 		.info = {.bpf_fd = fd, .info_len = sizeof(info), .info = (unsigned long)&info}};
 	return fd >= 0 && bpf(BPF_OBJ_GET_INFO_BY_FD, &attr) == 0 ? info.prog_id : 0;
+}
+
+static int take_link(const char *path, const struct stat *st _unused_, int flag,
+		     struct FTW *ftw _unused_)
+{
+	if (flag == FTW_F && ntaken < sizeof(taken) / sizeof(taken[0]))
+		taken[ntaken++] = program_of_link(path);
+	return remove(path);
 }
 
 static bool program_lives(__u32 id)
@@ -606,23 +615,28 @@ static bool program_lives(__u32 id)
 	return fd >= 0;
 }
 
+static int remove_pin(const char *path, const struct stat *st _unused_, int flag,
+		      struct FTW *ftw _unused_)
+{
+	return flag == FTW_F ? remove(path) : 0;
+}
+
 /*
  * Nobody holds links but their pins. The kernel takes the programs out of the hooks one after
  * another, later, and frees each when nothing can run it any more: seconds under emulation.
  */
 int harness_detach(struct kern *kern _unused_)
 {
-	__u32 ids[BH_HOOK_COUNT] = {};
-	unsigned int hook;
 	int r, ms = 0;
+	size_t i;
 
-	for (hook = 1; hook < BH_HOOK_COUNT; hook++)
-		ids[hook] = program_of_pin(hook_name(hook));
-	r = nftw(KERN_PIN_DIR "/links", remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	r = nftw(KERN_PIN_DIR "/links", take_link, 16, FTW_DEPTH | FTW_PHYS);
+	nftw(KERN_PIN_DIR "/recheck-links", take_link, 16, FTW_DEPTH | FTW_PHYS);
 	nftw(KERN_PIN_DIR "/egress", remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-	nftw(KERN_PIN_DIR "/recheck-links", remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-	for (hook = 1; hook < BH_HOOK_COUNT; hook++)
-		for (; ids[hook] && program_lives(ids[hook]) && ms < 60000; ms++)
+	/* What is attached when it is needed finds nothing to attach. */
+	nftw(KERN_PIN_DIR "/rechecks", remove_pin, 16, FTW_PHYS);
+	for (i = 0; i < ntaken; i++)
+		for (; taken[i] && program_lives(taken[i]) && ms < 60000; ms++)
 			usleep(1000);
 	detached = true;
 	return r < 0 || ms >= 60000 ? -EBUSY : 0;

@@ -540,7 +540,7 @@ static bool report_says(const struct stage *s, const char *text)
 
 static int count_links(void)
 {
-	_cleanup_closedir_ DIR *dir = opendir(KERN_PIN_DIR "/recheck-links");
+	_cleanup_closedir_ DIR *dir = opendir(KERN_PIN_DIR "/recheck-links/revoked");
 	struct dirent *e;
 	int n = 0;
 
@@ -738,15 +738,19 @@ static int case_adopted(struct kern *kern)
 	if (check_row(&s, 0) || check_row(&s, 4))
 		return -1;
 	/* One that lost a link, of a hook with a row and without one, is not adopted. */
-	CHECK(rename(KERN_PIN_DIR "/recheck-links/file_free_security", KERN_PIN_DIR "/kept") == 0,
+	CHECK(rename(KERN_PIN_DIR "/recheck-links/revoked/file_free_security",
+		     KERN_PIN_DIR "/kept") == 0,
 	      "no such pin");
 	CHECK(reopen("") == -ESTALE, "adopted without file_free_security");
-	CHECK(rename(KERN_PIN_DIR "/kept", KERN_PIN_DIR "/recheck-links/file_free_security") == 0,
+	CHECK(rename(KERN_PIN_DIR "/kept",
+		     KERN_PIN_DIR "/recheck-links/revoked/file_free_security") == 0,
 	      "no way back");
-	CHECK(rename(KERN_PIN_DIR "/recheck-links/file_permission", KERN_PIN_DIR "/kept") == 0,
+	CHECK(rename(KERN_PIN_DIR "/recheck-links/revoked/file_permission", KERN_PIN_DIR "/kept") ==
+		      0,
 	      "no such pin");
 	CHECK(reopen("") == -ESTALE, "adopted without file_permission");
-	CHECK(rename(KERN_PIN_DIR "/kept", KERN_PIN_DIR "/recheck-links/file_permission") == 0,
+	CHECK(rename(KERN_PIN_DIR "/kept", KERN_PIN_DIR "/recheck-links/revoked/file_permission") ==
+		      0,
 	      "no way back");
 	return reopen("whole again");
 }
@@ -756,7 +760,7 @@ static int case_crash(struct kern *kern)
 {
 	struct error error = {};
 
-	CHECK(kern_rechecks_attach(kern, &error) == 0, "%.200s", error.text);
+	CHECK(kern_rechecks_attach(kern, KERN_RECHECK_REVOKED, &error) == 0, "%.200s", error.text);
 	CHECK(count_links() > 0, "nothing is attached");
 	if (reopen("attached, and nothing revoked"))
 		return -1;

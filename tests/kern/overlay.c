@@ -86,8 +86,10 @@ static int with_overlay(struct kern *kern, const struct attempt *attempts, size_
 		 .perms = BH_PERM_READ | BH_PERM_WRITE | BH_PERM_CREATE | BH_PERM_DELETE |
 			  BH_PERM_ATTRIBUTES,
 		 .glob = (char *)OVER "/work/**"},
-		{.effect = RULE_ALLOW, .perms = BH_PERM_READ, .glob = (char *)OVER "/open/**"}};
-	const struct cell_options options = {.rules = rules, .nrules = 2};
+		{.effect = RULE_ALLOW, .perms = BH_PERM_READ, .glob = (char *)OVER "/open/**"},
+		/* So that what is appended to is re-checked. */
+		{.effect = RULE_ALLOW, .perms = BH_PERM_APPEND, .glob = (char *)OVER "/log"}};
+	const struct cell_options options = {.rules = rules, .nrules = 3};
 	int made = make_overlay(), r = -1;
 	struct cell *cell = made == 0 ? cell_new(kern, &options) : NULL;
 
@@ -108,6 +110,7 @@ static int case_allowed(struct kern *kern)
 		{"write", ABOVE, 0},
 		{"truncate", ABOVE, 0},
 		{"open-read-trunc", ABOVE, 0},
+		{"append-punch", ABOVE, 0},
 		{"chmod", ABOVE, 0},
 		{"utimes", ABOVE, 0},
 		{"setxattr", ABOVE, 0},

@@ -46,7 +46,7 @@ static int attach(struct runner *run, struct policy_cell *p)
 
 static int attach_all(struct runner *run)
 {
-	static const char *const names[] = {"plain", "denied"};
+	static const char *const names[] = {"plain", "denied", "append"};
 	size_t i;
 	int r;
 

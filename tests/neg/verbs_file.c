@@ -48,6 +48,15 @@ VERB(append)
 	return result_fd(open(argv[1], O_WRONLY | O_APPEND | O_CLOEXEC));
 }
 
+/* A hole where something may have stood. */
+VERB(append_punch)
+{
+	_cleanup_close_ int fd = open(argv[1], O_WRONLY | O_APPEND | O_CLOEXEC);
+
+	return fd < 0 ? broken()
+		      : result(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, PAGE));
+}
+
 VERB(open_trunc)
 {
 	return result_fd(open(argv[1], O_WRONLY | O_TRUNC | O_CLOEXEC));
@@ -265,6 +274,7 @@ const struct verb file_verbs[] = {
 	{"openat2", 1, verb_openat2, "FILE"},
 	{"write", 1, verb_write, "FILE"},
 	{"append", 1, verb_append, "FILE"},
+	{"append-punch", 1, verb_append_punch, "FILE"},
 	{"open-trunc", 1, verb_open_trunc, "FILE"},
 	{"open-read-trunc", 1, verb_open_read_trunc, "FILE"},
 	{"open-ioctl", 1, verb_open_ioctl, "FILE"},

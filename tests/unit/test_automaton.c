@@ -246,6 +246,56 @@ static void test_meaning(void **state)
 	}
 }
 
+/* Who may write may append; who may append alone is told, wherever the name stands in the table. */
+static void test_appends(void **state)
+{
+	const struct rule rules[] = {
+		rule(RULE_ALLOW, R | W, "/a/**"), rule(RULE_QUIET, A, "/b"),
+		rule(RULE_AUDIT, A, "/a/c"),	  rule(RULE_DENY, W, "/a/d"),
+		rule(RULE_ALLOW, A, "/a/log"),	  rule(RULE_ALLOW, A, "/log"),
+	};
+	static const struct {
+		size_t n;
+		bool appends;
+	} cases[] = {{0, false}, {1, false}, {4, false}, {5, false}, {6, true}};
+	struct automaton automaton;
+
+	(void)state;
+	for (size_t i = 0; i < N_OF(cases); i++) {
+		automaton = compile(rules, cases[i].n, NULL, 0);
+		assert_int_equal(automaton_appends(&automaton), cases[i].appends);
+		automaton_done(&automaton);
+	}
+}
+
+/* The row that says so stands on a page behind the first. */
+static void test_appends_far(void **state)
+{
+	enum { NAMES = 2000 };
+	static char globs[NAMES][32];
+	static struct rule rules[NAMES];
+	struct automaton automaton;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < NAMES; i++) {
+		snprintf(globs[i], sizeof(globs[i]), "/%zu/file%zu", i * 7919 % 10007, i);
+		rules[i] = rule(RULE_ALLOW, i % 2 ? R : R | W, globs[i]);
+	}
+	automaton = compile(rules, NAMES, NULL, 0);
+	assert_true(automaton.head.nwords > 2 * BH_PAGE_WORDS);
+	assert_false(automaton_appends(&automaton));
+	automaton_done(&automaton);
+	for (i = 0; i < NAMES; i += 97) {
+		rules[i].perms |= A;
+		rules[i].perms &= ~(__u32)W;
+		automaton = compile(rules, NAMES, NULL, 0);
+		assert_true(automaton_appends(&automaton));
+		automaton_done(&automaton);
+		rules[i].perms = R;
+	}
+}
+
 /* Deny wins whatever the order, write brings append, quiet stays beside the verdict. */
 static void test_verdicts(void **state)
 {
@@ -670,6 +720,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_glob_check), cmocka_unit_test(test_meaning),
+		cmocka_unit_test(test_appends),	   cmocka_unit_test(test_appends_far),
 		cmocka_unit_test(test_verdicts),   cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_mounts),	   cmocka_unit_test(test_one_name_denied),
 		cmocka_unit_test(test_self),	   cmocka_unit_test(test_watch),

@@ -83,7 +83,7 @@ static void note(struct canary_result *result, const char *text)
 
 #define CANARY_NAME_SIZE 8
 
-static const char *const stage_names[] = {"secret", "open", "held", "fresh", "sub"};
+static const char *const stage_names[] = {"secret", "open", "held", "log", "fresh", "sub"};
 
 static void stage_remove_dir(const char *dir)
 {
@@ -100,10 +100,10 @@ static void stage_remove_dir(const char *dir)
 
 static void stage_close(struct canary_stage *s)
 {
-	int *const fds[] = {&s->secret_fd,    &s->open_fd,	&s->inet,     &s->born4,
-			    &s->born6,	      &s->listener,	&s->receiver, &s->cgroup,
-			    &s->results,      &s->release,	&s->held,     &s->held_pair[0],
-			    &s->held_pair[1], &s->held_listener};
+	int *const fds[] = {&s->secret_fd,    &s->open_fd,	 &s->inet,     &s->born4,
+			    &s->born6,	      &s->listener,	 &s->receiver, &s->cgroup,
+			    &s->results,      &s->release,	 &s->held,     &s->held_pair[0],
+			    &s->held_pair[1], &s->held_listener, &s->log_fd};
 	size_t i;
 
 	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
@@ -141,15 +141,17 @@ static int stage_make_files(struct canary *c)
 	strcpy(s->dir, real);
 	name_in(s, "secret", s->secret);
 	name_in(s, "open", s->open);
+	name_in(s, "log", s->log);
 	name_in(s, "fresh", s->fresh);
 	name_in(s, "sub", s->sub);
 	s->secret_fd = make_file(s->secret, O_RDWR);
 	s->open_fd = make_file(s->open, O_RDWR);
 	name_in(s, "held", held);
 	s->held = make_file(held, O_RDWR);
+	s->log_fd = make_file(s->log, O_WRONLY | O_APPEND);
 	/* Not a file of our own: /run is often mounted noexec, and then no hook is asked. */
-	if (s->secret_fd < 0 || s->open_fd < 0 || s->held < 0 || mkdir(s->sub, 0700) < 0 ||
-	    !realpath("/bin/sh", s->program))
+	if (s->secret_fd < 0 || s->open_fd < 0 || s->held < 0 || s->log_fd < 0 ||
+	    mkdir(s->sub, 0700) < 0 || !realpath("/bin/sh", s->program))
 		return fail(c, errno, "cannot prepare scratch files");
 	return 0;
 }
@@ -251,14 +253,17 @@ static int stage_make(struct canary *c)
 
 /* --- the scratch compartment --- */
 
-/* Nothing but reading one file and opening one program; every capability but one, so that the hooks
+/* Nothing but reading one file, appending to one and opening one program; every capability but one, so that the hooks
  * behind capable are reached. */
 static int install_policy(struct canary *c)
 {
 	const struct rule rules[] = {
 		{.effect = RULE_ALLOW, .perms = BH_PERM_READ, .glob = c->stage.open},
 		{.effect = RULE_ALLOW, .perms = BH_PERM_INTERP, .glob = c->stage.program},
+		{.effect = RULE_ALLOW, .perms = BH_PERM_APPEND, .glob = c->stage.log},
 	};
+	/* The last needs a re-check, which is proved while it is attached, and not attached for this. */
+	const size_t n = 2 + result_of(c, BH_HOOK_FILE_APPEND)->tried;
 	const pid_t self = getpid();
 	struct automaton automaton = {};
 	struct mounts mounts = {};
@@ -267,8 +272,7 @@ static int install_policy(struct canary *c)
 	r = mounts_read(c->kern, &self, 1, &mounts, c->error);
 	if (r < 0)
 		return r;
-	r = automaton_compile(rules, sizeof(rules) / sizeof(rules[0]), mounts.views, mounts.n,
-			      &automaton, c->error);
+	r = automaton_compile(rules, n, mounts.views, mounts.n, &automaton, c->error);
 	mounts_done(&mounts);
 	if (r < 0)
 		return r;
@@ -440,7 +444,7 @@ static int choose(struct canary *c)
 		if (state == KERN_HOOK_ABSENT)
 			note(result_of(c, a->hook), "this kernel has no such hook");
 		else if (state == KERN_HOOK_IDLE)
-			note(result_of(c, a->hook), "nothing is revoked");
+			note(result_of(c, a->hook), "nothing needs it");
 		else if (c->stage.born6 < 0 &&
 			 (a->hook == BH_HOOK_CONNECT6 || a->hook == BH_HOOK_SENDMSG6))
 			note(result_of(c, a->hook), "this host has no IPv6");
@@ -654,7 +658,7 @@ int canary_run(struct kern *kern, struct canary_result *results, struct error *e
 
 	c.go = c.records = c.release = -1;
 	s->secret_fd = s->open_fd = s->inet = s->born4 = s->born6 = -1;
-	s->held = s->held_pair[0] = s->held_pair[1] = s->held_listener = -1;
+	s->log_fd = s->held = s->held_pair[0] = s->held_pair[1] = s->held_listener = -1;
 	s->listener = s->receiver = s->cgroup = s->results = s->release = -1;
 	memset(results, 0, BH_HOOK_COUNT * sizeof(*results));
 	clock_gettime(CLOCK_MONOTONIC, &c.deadline);

@@ -26,12 +26,14 @@ struct canary_stage {
 	char dir[CANARY_PATH_SIZE];    /* the scratch directory, absolute and free of symlinks */
 	char secret[CANARY_PATH_SIZE]; /* a file that no rule names */
 	char open[CANARY_PATH_SIZE];   /* a file that may be read */
+	char log[CANARY_PATH_SIZE];    /* a file that may be appended to */
 	char fresh[CANARY_PATH_SIZE];  /* a name that nothing bears */
 	char sub[CANARY_PATH_SIZE];    /* an empty directory */
 	char program[4096]; /* an existing program that may be opened as interpreter, not executed
 			     */
 	int secret_fd;	    /* open for writing */
 	int open_fd;	    /* open for reading */
+	int log_fd;	    /* open for appending */
 	int inet;	    /* UDP socket made outside */
 	int born4, born6;   /* UDP sockets made in the cgroup before it was armed */
 	int listener, receiver;		       /* unix sockets of the outsider */

@@ -459,6 +459,12 @@ static int try_socket_accept(const struct canary_stage *s)
 	return errno_of_fd(accept4(s->held_listener, NULL, NULL, SOCK_CLOEXEC));
 }
 
+/* Takes room that the file has none of, and leaves its length. */
+static int try_file_append(const struct canary_stage *s)
+{
+	return errno_of(fallocate(s->log_fd, FALLOC_FL_KEEP_SIZE, 0, CANARY_PAGE));
+}
+
 const struct canary_attempt canary_attempts[] = {
 	{BH_HOOK_CGROUP_MOVE, CANARY_MOVE, NULL},
 	{BH_HOOK_SENDMSG4, CANARY_OUTSIDER, try_sendmsg4},
@@ -504,6 +510,7 @@ const struct canary_attempt canary_attempts[] = {
 	{BH_HOOK_MMAP_HELD, CANARY_INSIDER, try_mmap_held},
 	{BH_HOOK_SOCKET_RECVMSG, CANARY_INSIDER, try_socket_recvmsg},
 	{BH_HOOK_SOCKET_ACCEPT, CANARY_INSIDER, try_socket_accept},
+	{BH_HOOK_FILE_APPEND, CANARY_INSIDER, try_file_append},
 	/* Its grandchild lives until the caller has looked at it. */
 	{BH_HOOK_TASK_ALLOC, CANARY_INSIDER, try_task_alloc},
 	/* Last: who gets a user namespace loses its capabilities outside. */

@@ -413,7 +413,7 @@ int compartments_sweep_locked(struct kern *kern, struct error *error)
 	}
 	/* What was revoked may have been closed everywhere since. */
 	if (kern_rechecks_settle(kern) < 0)
-		log_warning("the re-checks of revoked descriptors stay attached");
+		log_warning("re-checks that nothing needs stay attached");
 	return failed ? failed : freed;
 }
 

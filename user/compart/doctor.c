@@ -163,6 +163,8 @@ static const char *how_text(const struct finding *finding, enum bh_hook hook, ch
 		snprintf(buffer, size, "refused %s, counted, in a scratch compartment%s",
 			 errno_name(hook_errno(hook)),
 			 strcmp(finding->state, "idle") ? ""
+			 : hook == BH_HOOK_FILE_APPEND	? "; attached while a policy gives append "
+							  "without write"
 							: "; attached while something is revoked");
 	}
 	return buffer;
@@ -180,13 +182,16 @@ static json_t *hook_record(struct examination *x, enum bh_hook hook)
 
 static void run_canary(struct examination *x)
 {
+	int r = 0;
+
 	if (kern_lock(x->kern, DOCTOR_LOCK_MS, &x->canary_error))
 		return;
 	/* What is idle is attached to be proved. */
-	x->ran = kern_rechecks_attach(x->kern, &x->canary_error) == 0 &&
-		 canary_run(x->kern, x->results, &x->canary_error) == 0;
+	for (int set = 0; r == 0 && set < KERN_RECHECK_COUNT; set++)
+		r = kern_rechecks_attach(x->kern, set, &x->canary_error);
+	x->ran = r == 0 && canary_run(x->kern, x->results, &x->canary_error) == 0;
 	if (kern_rechecks_settle(x->kern))
-		log_warning("the re-checks of revoked descriptors stay attached");
+		log_warning("re-checks that nothing needs stay attached");
 	kern_unlock(x->kern);
 	if (!x->ran)
 		worsen(x, DOCTOR_MISSING);

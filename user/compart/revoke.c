@@ -40,7 +40,7 @@ int revoke_held(struct kern *kern, __u64 serial, struct revocations *revoked, st
 	}
 	if (!n)
 		return 0;
-	r = kern_rechecks_attach(kern, error);
+	r = kern_rechecks_attach(kern, KERN_RECHECK_REVOKED, error);
 	if (!r)
 		r = kern_revoke(kern, serial, held, revoked->n, error);
 	for (i = 0; !r && i < revoked->n; i++) {

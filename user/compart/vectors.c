@@ -2,8 +2,6 @@
 #include "vectors.h"
 
 const struct vector open_vectors[] = {
-	{"append", "overwrite what it may only append to, by fallocate or, since 6.9, RWF_NOAPPEND",
-	 "taking O_APPEND off and shared mappings need write; send logs to a socket"},
 	{"native-code",
 	 "make memory executable without jit: true, by personality and brk, or by ptrace of a peer",
 	 "what such code does is judged like all else; LockPersonality= in the unit"},

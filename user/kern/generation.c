@@ -92,6 +92,8 @@ static int install(struct kern *kern, __u32 generation, const struct automaton *
 	int r;
 
 	head.generation = generation;
+	if (automaton_appends(a))
+		head.flags |= BH_POLICY_APPEND;
 	kern_table_digest(a, &head);
 	fd = kern_table_get(kern, a, &head);
 	r = fd < 0 ? fd : put_starts(kern, generation, a);
@@ -107,8 +109,13 @@ int kern_policy_install(struct kern *kern, const struct automaton *automaton, __
 			struct error *error)
 {
 	__u32 generation;
-	int r = next_generation(kern, &generation);
+	int r = 0;
 
+	if (automaton_appends(automaton))
+		r = kern_rechecks_attach(kern, KERN_RECHECK_APPEND, error);
+	if (r < 0)
+		return r;
+	r = next_generation(kern, &generation);
 	if (r == 0) {
 		r = install(kern, generation, automaton);
 		if (r < 0)
@@ -183,5 +190,8 @@ int kern_policy_remove(struct kern *kern, __u32 generation)
 	bpf_map_delete_elem(kern->maps[KERN_MAP_TABLES], &index);
 	if (bpf_map_update_elem(kern->maps[KERN_MAP_POLICIES], &index, &head, BPF_ANY) < 0)
 		return -errno;
+	/* What stays attached for nothing is taken away by the next sweep. */
+	if (head.flags & BH_POLICY_APPEND)
+		kern_rechecks_settle(kern);
 	return waited;
 }

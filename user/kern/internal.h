@@ -65,14 +65,31 @@ bool kern_has_hook(const struct btf *btf, const char *hook);
 
 int kern_meta_read(struct kern *kern, struct bh_meta *ret);
 int kern_meta_write(struct kern *kern, const struct bh_meta *meta);
-/* Programs that are attached while something is revoked, and their links meanwhile: pins by the name of
- * the hook. */
+/* --- recheck.c --- */
+/* Programs that are attached while something needs them, and their links meanwhile: below these a directory
+ * a set, in it pins by the name of the hook. */
 #define KERN_RECHECKS "rechecks"
 #define KERN_RECHECK_LINKS "recheck-links"
-/* Which of these carries the hook's row, or NULL: an own pin of the set does. */
-const char *kern_recheck_of(enum bh_hook hook);
-/* 0, or -ESTALE: something is revoked and not all that re-checks is attached. */
+struct kern_recheck_row {
+	enum bh_hook hook;
+	enum kern_recheck set;
+	const char *name; /* of the kernel's hook, and of the pin */
+};
+/* What carries the hook's row, or NULL: an own pin of the set of programs does. */
+const struct kern_recheck_row *kern_recheck_of(enum bh_hook hook);
+/* The set that a program belongs to, or -ENOENT: it is none of these. */
+int kern_recheck_of_program(const char *program);
+const char *kern_recheck_directory(enum kern_recheck set);
+/* 1, 0 or -errno. */
+int kern_recheck_is_needed(struct kern *kern, enum kern_recheck set);
+/* Of a pin, or with name NULL of the directory. */
+void kern_recheck_path(char *buffer, size_t size, const char *pins, enum kern_recheck set,
+		       const char *name);
+/* 0, or -ESTALE: a set is needed and not all of it is attached. */
 int kern_rechecks_check(struct kern *kern, struct error *error);
+
+/* Has any policy that stands in the kernel one of these flags? 1, 0 or -errno. */
+int kern_policies_say(struct kern *kern, __u32 flags);
 /* Pins in a directory below KERN_PIN_DIR; none where there is no directory. */
 int kern_pins_count(const char *directory, __u32 *ret);
 /* Path of a pin below KERN_PIN_DIR. */

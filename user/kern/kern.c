@@ -385,24 +385,22 @@ static bool is_per_cgroup(enum bh_hook hook)
 /* A hook without its link. */
 static int state_without(struct kern *kern, enum bh_hook carrier, enum kern_hook_state *ret)
 {
-	const char *recheck = kern_recheck_of(carrier);
-	__u32 revoked = 0;
+	const struct kern_recheck_row *recheck = kern_recheck_of(carrier);
+	const char *name = recheck ? recheck->name : hook_name(carrier);
 	int r;
 
 	if (!kern->btf)
 		kern->btf = btf__load_vmlinux_btf();
 	if (!kern->btf)
 		return -errno;
-	*ret = carrier == BH_HOOK_CGROUP_MOVE ||
-			       kern_has_hook(kern->btf, recheck ?: hook_name(carrier))
-		       ? KERN_HOOK_LOST
-		       : KERN_HOOK_ABSENT;
+	*ret = carrier == BH_HOOK_CGROUP_MOVE || kern_has_hook(kern->btf, name) ? KERN_HOOK_LOST
+										: KERN_HOOK_ABSENT;
 	if (!recheck || *ret == KERN_HOOK_ABSENT)
 		return 0;
-	r = kern_revoked(kern, 0, &revoked);
-	if (r == 0 && !revoked)
+	r = kern_recheck_is_needed(kern, recheck->set);
+	if (r == 0)
 		*ret = KERN_HOOK_IDLE;
-	return r;
+	return r < 0 ? r : 0;
 }
 
 int kern_hook_state(struct kern *kern, enum bh_hook hook, enum kern_hook_state *ret,
@@ -410,7 +408,7 @@ int kern_hook_state(struct kern *kern, enum bh_hook hook, enum kern_hook_state *
 {
 	/* Refused in task_alloc, counted apart. */
 	enum bh_hook carrier = hook == BH_HOOK_CLONE_INTO_CGROUP ? BH_HOOK_TASK_ALLOC : hook;
-	const char *recheck = kern_recheck_of(hook);
+	const struct kern_recheck_row *recheck = kern_recheck_of(hook);
 	_cleanup_close_ int fd = -1;
 	struct bpf_link_info info = {};
 	__u32 size = sizeof(info);
@@ -421,8 +419,11 @@ int kern_hook_state(struct kern *kern, enum bh_hook hook, enum kern_hook_state *
 		*ret = KERN_HOOK_PER_CGROUP;
 		return 0;
 	}
-	kern_pin_path(path, sizeof(path), recheck ? KERN_RECHECK_LINKS : "links",
-		      recheck ?: hook_name(carrier));
+	if (recheck)
+		kern_recheck_path(path, sizeof(path), KERN_RECHECK_LINKS, recheck->set,
+				  recheck->name);
+	else
+		kern_pin_path(path, sizeof(path), "links", hook_name(carrier));
 	fd = bpf_obj_get(path);
 	if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0) {
 		*ret = KERN_HOOK_ATTACHED;

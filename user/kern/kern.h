@@ -72,7 +72,7 @@ enum kern_hook_state {
 	KERN_HOOK_ATTACHED,   /* a link of ours exists: its id was read back from the kernel */
 	KERN_HOOK_LOST,	      /* should be attached and is not */
 	KERN_HOOK_PER_CGROUP, /* attached to each compartment's cgroup */
-	KERN_HOOK_IDLE,	      /* attached while something is revoked, which nothing is */
+	KERN_HOOK_IDLE,	      /* a re-check that nothing needs now */
 };
 /* Asks the kernel now. *ret_link_id is 0 unless ATTACHED. */
 int kern_hook_state(struct kern *kern, enum bh_hook hook, enum kern_hook_state *ret,
@@ -92,7 +92,8 @@ int kern_tally(struct kern *kern, __u32 id, struct bh_tally *ret);
 
 /* --- policy generations --- */
 /* Installs table, head and starts under a new generation number, reads them back. Not yet used by
- * any compartment. */
+ * any compartment. Attaches the re-check of appending first when the table needs it; kern_policy_remove takes
+ * it away with the last that does. */
 int kern_policy_install(struct kern *kern, const struct automaton *automaton, __u32 *ret_generation,
 			struct error *error);
 /* Waits until nobody decides by it who found it in force (a grace period of the kernel's: milliseconds):
@@ -148,6 +149,17 @@ int kern_ask_raise(struct kern *kern);
 int kern_ask_lower(struct kern *kern, __u32 amount);
 __u32 kern_ask_read(struct kern *kern);
 
+/* --- re-checks: programs that are attached while something needs them --- */
+enum kern_recheck {
+	KERN_RECHECK_REVOKED, /* open files are revoked */
+	KERN_RECHECK_APPEND, /* a policy gives append without write: kern_policy_install sees to it */
+	KERN_RECHECK_COUNT,
+};
+/* Attaches a set of them; kept until kern_rechecks_settle finds nothing that needs it. Idempotent. */
+int kern_rechecks_attach(struct kern *kern, enum kern_recheck set, struct error *error);
+/* Takes away what nothing needs (any more). */
+int kern_rechecks_settle(struct kern *kern);
+
 /* --- open files that a compartment may not use any more --- */
 struct kern_held {
 	pid_t pid, tid; /* whose table */
@@ -157,10 +169,6 @@ struct kern_held {
 	__u64 file;
 	bool revoked;
 };
-/* Attaches what re-checks uses; kept until kern_rechecks_settle finds nothing revoked. Idempotent. */
-int kern_rechecks_attach(struct kern *kern, struct error *error);
-/* Takes it away when nothing is revoked (any more). */
-int kern_rechecks_settle(struct kern *kern);
 /*
  * Revokes the open files behind these descriptors, sorted by process, for the compartment of this serial:
  * of processes that are frozen, or the caller's own. Read back. Those that are gone are left out. The

@@ -92,10 +92,10 @@ static void choose_programs(const struct btf *btf, struct bpf_object *object)
 	}
 }
 
-/* Attached while something is revoked (revoke.c). */
+/* Attached while something needs it (recheck.c). */
 static bool is_recheck(const struct bpf_program *prog)
 {
-	return strncmp(bpf_program__name(prog), "bh_re_", 6) == 0;
+	return kern_recheck_of_program(bpf_program__name(prog)) >= 0;
 }
 
 /* Attached here for good? Iterators and cgroup programs are attached per use. */
@@ -302,6 +302,18 @@ static int pin_maps(struct bulkhead_bpf *skel)
 	return 0;
 }
 
+static int pin_recheck(const struct bpf_program *prog)
+{
+	char directory[64];
+
+	if (mkdir(PIN_DIR_NEW "/" KERN_RECHECKS, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	snprintf(directory, sizeof(directory), "%s/%s", KERN_RECHECKS,
+		 kern_recheck_directory(
+			 (enum kern_recheck)kern_recheck_of_program(bpf_program__name(prog))));
+	return pin_fd(bpf_program__fd(prog), directory, link_name(prog));
+}
+
 static int attach_part(struct bulkhead_bpf *skel, struct error *error)
 {
 	struct bpf_program *prog;
@@ -314,10 +326,9 @@ static int attach_part(struct bulkhead_bpf *skel, struct error *error)
 		if (!bpf_program__autoload(prog))
 			continue;
 		if (!is_attached_once(prog)) {
-			r = is_recheck(prog)
-				    ? pin_fd(bpf_program__fd(prog), KERN_RECHECKS, link_name(prog))
-				    : pin_fd(bpf_program__fd(prog), "progs",
-					     bpf_program__name(prog));
+			r = is_recheck(prog) ? pin_recheck(prog)
+					     : pin_fd(bpf_program__fd(prog), "progs",
+						      bpf_program__name(prog));
 			if (r < 0)
 				return error_set(error, -r, "cannot pin %s: %s",
 						 bpf_program__name(prog), strerror(-r));

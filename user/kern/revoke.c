@@ -1,121 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Open files that compartments may not use any more, and the programs that see to it: each reading and
- * writing on the host pays for them, so they are attached while there is such a file, and no longer.
- * Attached before the first entry is written and taken away after the last one went: an entry without
- * them would be a refusal in name alone, and one that outlives its file another file's.
+ * Open files that compartments may not use any more. The re-checks (recheck.c) are attached before the first
+ * entry is written and taken away after the last one went: an entry that outlives its file would be another
+ * file's.
  */
 #include "internal.h"
 
 #include <bpf/bpf.h>
-#include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
-
-const char *kern_recheck_of(enum bh_hook hook)
-{
-	static const struct {
-		enum bh_hook hook;
-		const char *name;
-	} rows[] = {
-		{BH_HOOK_FILE_PERMISSION, "file_permission"},
-		{BH_HOOK_FILE_LOCK, "file_lock"},
-		{BH_HOOK_MMAP_HELD, "mmap_file"},
-		{BH_HOOK_SOCKET_RECVMSG, "socket_recvmsg"},
-		{BH_HOOK_SOCKET_ACCEPT, "socket_accept"},
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (rows[i].hook == hook)
-			return rows[i].name;
-	return NULL;
-}
-
-/* --- the programs --- */
-
-static int attach_one(const char *name)
-{
-	_cleanup_close_ int prog = -1, link = -1;
-	char path[PATH_MAX];
-
-	kern_pin_path(path, sizeof(path), KERN_RECHECK_LINKS, name);
-	link = bpf_obj_get(path);
-	if (link >= 0)
-		return 0;
-	if (errno != ENOENT)
-		return -errno;
-	kern_pin_path(path, sizeof(path), KERN_RECHECKS, name);
-	prog = bpf_obj_get(path);
-	if (prog < 0)
-		return -errno;
-	link = bpf_raw_tracepoint_open(NULL, prog);
-	if (link < 0)
-		return -errno;
-	kern_pin_path(path, sizeof(path), KERN_RECHECK_LINKS, name);
-	return bpf_obj_pin(link, path) < 0 ? -errno : 0;
-}
-
-int kern_rechecks_attach(struct kern *kern _unused_, struct error *error)
-{
-	_cleanup_closedir_ DIR *dir = NULL;
-	char path[PATH_MAX];
-	struct dirent *e;
-	int r = 0;
-
-	kern_pin_path(path, sizeof(path), KERN_RECHECK_LINKS, NULL);
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return error_set(error, errno, "cannot make %s: %s", path, strerror(errno));
-	kern_pin_path(path, sizeof(path), KERN_RECHECKS, NULL);
-	dir = opendir(path);
-	if (!dir)
-		return error_set(error, errno, "cannot list %s: %s", path, strerror(errno));
-	while (r == 0 && (e = readdir(dir))) {
-		if (e->d_name[0] == '.')
-			continue;
-		r = attach_one(e->d_name);
-		if (r < 0)
-			error_set(error, -r, "cannot attach the re-check to %s: %s", e->d_name,
-				  strerror(-r));
-	}
-	return r;
-}
-
-int kern_rechecks_settle(struct kern *kern)
-{
-	char path[PATH_MAX];
-	__u32 n = 0;
-	int r = kern_revoked(kern, 0, &n);
-
-	if (r < 0 || n)
-		return r;
-	kern_pin_path(path, sizeof(path), KERN_RECHECK_LINKS, NULL);
-	return kern_pins_remove(path);
-}
-
-int kern_rechecks_check(struct kern *kern, struct error *error)
-{
-	__u32 revoked = 0, programs = 0, links = 0;
-	int r = kern_revoked(kern, 0, &revoked);
-
-	if (r == 0)
-		r = kern_pins_count(KERN_RECHECKS, &programs);
-	if (r == 0)
-		r = kern_pins_count(KERN_RECHECK_LINKS, &links);
-	if (r < 0)
-		return error_set(error, -r, "cannot count what is revoked: %s", strerror(-r));
-	if (!programs || (revoked && links != programs))
-		return error_set(error, ESTALE,
-				 "the set pinned in %s has %u re-checks attached of %u: take it "
-				 "down with `bulkhead stop --release`",
-				 KERN_PIN_DIR, links, programs);
-	return 0;
-}
 
 /* --- the entries --- */
 

@@ -41,6 +41,16 @@ static int heads_read(struct kern *kern, struct heads *heads)
 	return 0;
 }
 
+int kern_policies_say(struct kern *kern, __u32 flags)
+{
+	_cleanup_(heads_done) struct heads heads = {};
+	int r = heads_read(kern, &heads);
+
+	for (__u32 i = 0; r == 0 && i < heads.n; i++)
+		r = heads.items[i].generation && heads.items[i].flags & flags;
+	return r;
+}
+
 __u32 kern_table_pages(__u32 nwords)
 {
 	return (nwords + BH_PAGE_WORDS - 1) / BH_PAGE_WORDS;

@@ -299,6 +299,25 @@ int automaton_walk(const struct automaton *automaton, __u32 sbid, const char *pa
 	return 0;
 }
 
+bool automaton_appends(const struct automaton *automaton)
+{
+	const __u32 row = automaton->head.nclasses + BH_ROW_EXTRA,
+		    both = BH_PERM_APPEND | BH_PERM_WRITE;
+	const __u32 rows_a_page = BH_PAGE_WORDS / row;
+	__u32 page, i;
+
+	for (page = 0; page < automaton->head.nwords; page += BH_PAGE_WORDS) {
+		for (i = 0; i < rows_a_page && page + (i + 1) * row <= automaton->head.nwords;
+		     i++) {
+			__u32 verdict = automaton->words[page + (i + 1) * row - BH_ROW_EXTRA];
+
+			if ((verdict & both) == BH_PERM_APPEND)
+				return true;
+		}
+	}
+	return false;
+}
+
 int automaton_allows(__u32 allow, __u32 asked)
 {
 	return bh_masks_allow(allow, asked);

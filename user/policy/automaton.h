@@ -90,6 +90,9 @@ void automaton_done(struct automaton *automaton);
 int automaton_walk(const struct automaton *automaton, __u32 sbid, const char *path, size_t length,
 		   struct bh_masks *ret);
 
+/* Is there a name that may be appended to and not written? (Who may write may append.) */
+bool automaton_appends(const struct automaton *automaton);
+
 /* The matcher's last step: is every right that is asked for allowed? */
 int automaton_allows(__u32 allow, __u32 asked);
 
