@@ -634,6 +634,8 @@ int harness_detach(struct kern *kern _unused_)
 	nftw(KERN_PIN_DIR "/recheck-links", take_link, 16, FTW_DEPTH | FTW_PHYS);
 	nftw(KERN_PIN_DIR "/egress", remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 	/* What is attached when it is needed finds nothing to attach. */
+	mkdir(KERN_PIN_DIR "/rechecks/revoked", 0700);
+	mkdir(KERN_PIN_DIR "/rechecks/append", 0700);
 	nftw(KERN_PIN_DIR "/rechecks", remove_pin, 16, FTW_PHYS);
 	for (i = 0; i < ntaken; i++)
 		for (; taken[i] && program_lives(taken[i]) && ms < 60000; ms++)

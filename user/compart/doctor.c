@@ -13,7 +13,8 @@ struct examination {
 	struct kern_probe probe;
 	struct canary_result results[BH_HOOK_COUNT];
 	struct error canary_error;
-	bool ran; /* the canary came to its end */
+	struct error recheck_errors[KERN_RECHECK_COUNT]; /* why these cannot be attached; "" */
+	bool ran;					 /* the canary came to its end */
 	enum doctor_verdict verdict;
 };
 
@@ -115,6 +116,18 @@ static struct finding proved(struct examination *x, const struct canary_result *
 				"rely on nothing on this host; report this kernel", false};
 }
 
+/* Attached for the canary, and not now. */
+static struct finding idle(struct examination *x, enum bh_hook hook)
+{
+	const char *why = x->recheck_errors[kern_recheck_set(hook)].text;
+
+	if (!*why)
+		return proved(x, &x->results[hook], true);
+	worsen(x, DOCTOR_MISSING);
+	return (struct finding){"not attached", why, "write no policy that needs it on this host",
+				false};
+}
+
 static struct finding find(struct examination *x, enum bh_hook hook)
 {
 	enum kern_hook_state state = KERN_HOOK_LOST;
@@ -137,7 +150,7 @@ static struct finding find(struct examination *x, enum bh_hook hook)
 	case KERN_HOOK_PER_CGROUP:
 		return proved(x, &x->results[hook], false);
 	case KERN_HOOK_IDLE:
-		return proved(x, &x->results[hook], true);
+		return idle(x, hook);
 	case KERN_HOOK_LOST:
 		break;
 	}
@@ -182,14 +195,12 @@ static json_t *hook_record(struct examination *x, enum bh_hook hook)
 
 static void run_canary(struct examination *x)
 {
-	int r = 0;
-
 	if (kern_lock(x->kern, DOCTOR_LOCK_MS, &x->canary_error))
 		return;
 	/* What is idle is attached to be proved. */
-	for (int set = 0; r == 0 && set < KERN_RECHECK_COUNT; set++)
-		r = kern_rechecks_attach(x->kern, set, &x->canary_error);
-	x->ran = r == 0 && canary_run(x->kern, x->results, &x->canary_error) == 0;
+	for (int set = 0; set < KERN_RECHECK_COUNT; set++)
+		kern_rechecks_attach(x->kern, set, &x->recheck_errors[set]);
+	x->ran = canary_run(x->kern, x->results, &x->canary_error) == 0;
 	if (kern_rechecks_settle(x->kern))
 		log_warning("re-checks that nothing needs stay attached");
 	kern_unlock(x->kern);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Enrolment, a transaction: a row of steps, each of which leaves what undo() takes back. Nothing is
- * judged before the last but one; members are frozen from the fourth step on, so everything after
+ * judged before the last but one; members are frozen from the fifth step on, so everything after
  * it has a deadline.
  */
 #include "enrol.h"
@@ -98,6 +98,20 @@ static int enrol_compile(struct enrolment *e, struct error *error)
 	e->entry.generation = e->c->generation = generation;
 	e->entry.state = BH_STATE_ARMED;
 	return entry_write(e->kern, e->c->id, &e->entry, error);
+}
+
+/* While the members run: it takes long. What they hold is known when they are frozen; what the policy would
+ * do about it is now. */
+static int enrol_load(struct enrolment *e, struct error *error)
+{
+	const enum existing_action *existing = e->c->loaded->existing;
+	bool revokes = false;
+
+	for (int kind = 0; kind < EXISTING_KINDS; kind++)
+		revokes = revokes || existing[kind] == EXISTING_REVOKE;
+	if (!revokes || e->request->starting)
+		return 0;
+	return kern_rechecks_load(e->kern, KERN_RECHECK_REVOKED, error);
 }
 
 static int enrol_arm(struct enrolment *e, struct error *error)
@@ -303,10 +317,19 @@ static const struct {
 	const char *what;
 	int (*run)(struct enrolment *e, struct error *error);
 } steps[] = {
-	{"record", enrol_record}, {"compile", enrol_compile}, {"arm", enrol_arm},
-	{"freeze", enrol_freeze}, {"label", enrol_label},     {"jit", enrol_jit},
-	{"view", enrol_refresh},  {"inventory", enrol_judge}, {"revoke", enrol_revoke},
-	{"canary", enrol_prove},  {"enforce", enrol_enforce}, {"disconnect", enrol_disconnect},
+	{"record", enrol_record},
+	{"compile", enrol_compile},
+	{"load", enrol_load},
+	{"arm", enrol_arm},
+	{"freeze", enrol_freeze},
+	{"label", enrol_label},
+	{"jit", enrol_jit},
+	{"view", enrol_refresh},
+	{"inventory", enrol_judge},
+	{"revoke", enrol_revoke},
+	{"canary", enrol_prove},
+	{"enforce", enrol_enforce},
+	{"disconnect", enrol_disconnect},
 	{"let go", enrol_let_go},
 };
 

@@ -79,7 +79,6 @@ struct kern_recheck_row {
 const struct kern_recheck_row *kern_recheck_of(enum bh_hook hook);
 /* The set that a program belongs to, or -ENOENT: it is none of these. */
 int kern_recheck_of_program(const char *program);
-const char *kern_recheck_directory(enum kern_recheck set);
 /* 1, 0 or -errno. */
 int kern_recheck_is_needed(struct kern *kern, enum kern_recheck set);
 /* Of a pin, or with name NULL of the directory. */

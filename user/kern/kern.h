@@ -155,7 +155,12 @@ enum kern_recheck {
 	KERN_RECHECK_APPEND, /* a policy gives append without write: kern_policy_install sees to it */
 	KERN_RECHECK_COUNT,
 };
-/* Attaches a set of them; kept until kern_rechecks_settle finds nothing that needs it. Idempotent. */
+/* The one that carries the hook, or -ENOENT. */
+int kern_recheck_set(enum bh_hook hook);
+/* Loads a set of them, which takes as long as a quarter of all other programs, and pins it; it stays loaded.
+ * Idempotent. */
+int kern_rechecks_load(struct kern *kern, enum kern_recheck set, struct error *error);
+/* Loads and attaches it; kept until kern_rechecks_settle finds nothing that needs it. Idempotent. */
 int kern_rechecks_attach(struct kern *kern, enum kern_recheck set, struct error *error);
 /* Takes away what nothing needs (any more). */
 int kern_rechecks_settle(struct kern *kern);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Loads, attaches and pins the set of programs. */
+/* Loads, attaches and pins the set of programs; the re-checks later, when they are needed first. */
 #include "internal.h"
 
 #include <bpf/bpf.h>
@@ -74,8 +74,16 @@ static void choose_for(struct bpf_object *object, const char *hook, const struct
 	}
 }
 
+/* The re-checks that a program belongs to, or this. */
+#define NO_RECHECK (-ENOENT)
+
+static int recheck_of(const struct bpf_program *prog)
+{
+	return kern_recheck_of_program(bpf_program__name(prog));
+}
+
 /* Loads what this kernel has a hook for. One pass: BTF has more than a hundred thousand types. */
-static void choose_programs(const struct btf *btf, struct bpf_object *object)
+static void choose_programs(const struct btf *btf, struct bpf_object *object, int recheck)
 {
 	const size_t prefix = strlen(HOOK_PREFIX);
 	struct bpf_program *prog;
@@ -90,19 +98,16 @@ static void choose_programs(const struct btf *btf, struct bpf_object *object)
 		if (strncmp(name, HOOK_PREFIX, prefix) == 0)
 			choose_for(object, name + prefix, btf__type_by_id(btf, t->type));
 	}
-}
-
-/* Attached while something needs it (recheck.c). */
-static bool is_recheck(const struct bpf_program *prog)
-{
-	return kern_recheck_of_program(bpf_program__name(prog)) >= 0;
+	bpf_object__for_each_program(prog, object)
+	{
+		if (recheck_of(prog) != recheck)
+			bpf_program__set_autoload(prog, false);
+	}
 }
 
 /* Attached here for good? Iterators and cgroup programs are attached per use. */
 static bool is_attached_once(const struct bpf_program *prog)
 {
-	if (is_recheck(prog))
-		return false;
 	return lsm_hook_of(prog) || strncmp(bpf_program__section_name(prog), "tp_btf/", 7) == 0;
 }
 
@@ -135,7 +140,8 @@ struct part {
 };
 
 struct set {
-	struct bulkhead_bpf *maps; /* and no program */
+	int recheck;		   /* or NO_RECHECK */
+	struct bulkhead_bpf *maps; /* and no program; NULL: of the set that is pinned */
 	struct part parts[MAX_LOADERS];
 	unsigned int n;
 };
@@ -167,16 +173,47 @@ static int load_maps(struct set *set)
 	return bulkhead_bpf__load(set->maps);
 }
 
+/* Below "maps"; NULL: constants, which are held by the programs, by each object its own. libbpf puts the
+ * object's name before those of data sections. */
+static const char *map_pin(const struct bpf_map *map)
+{
+	const char *name = bpf_map__name(map);
+
+	if (strstr(name, ".data.ask"))
+		return "data_ask";
+	if (strstr(name, ".data.cache"))
+		return "data_cache";
+	return strchr(name, '.') ? NULL : name;
+}
+
+static int share_loaded(const struct set *set, struct bpf_map *map)
+{
+	struct bpf_map *shared = bpf_object__find_map_by_name(set->maps->obj, bpf_map__name(map));
+
+	return shared ? bpf_map__reuse_fd(map, bpf_map__fd(shared)) : -ENOENT;
+}
+
+static int share_pinned(struct bpf_map *map)
+{
+	_cleanup_close_ int fd = -1;
+	char path[PATH_MAX];
+
+	if (!map_pin(map))
+		return 0;
+	kern_pin_path(path, sizeof(path), "maps", map_pin(map));
+	fd = bpf_obj_get(path);
+	return fd < 0 ? -errno : bpf_map__reuse_fd(map, fd);
+}
+
 static int share_maps(const struct set *set, struct part *part)
 {
-	struct bpf_map *map, *shared;
+	struct bpf_map *map;
 	int r = 0;
 
 	bpf_object__for_each_map(map, part->skel->obj)
 	{
-		shared = bpf_object__find_map_by_name(set->maps->obj, bpf_map__name(map));
 		if (r == 0)
-			r = shared ? bpf_map__reuse_fd(map, bpf_map__fd(shared)) : -ENOENT;
+			r = set->maps ? share_loaded(set, map) : share_pinned(map);
 	}
 	return r;
 }
@@ -188,7 +225,7 @@ static void leave_others(struct part *part)
 
 	bpf_object__for_each_program(prog, part->skel->obj)
 	{
-		if (i++ % part->of != part->number)
+		if (bpf_program__autoload(prog) && i++ % part->of != part->number)
 			bpf_program__set_autoload(prog, false);
 	}
 }
@@ -198,7 +235,7 @@ static int open_part(const struct set *set, const struct btf *btf, struct part *
 	part->skel = bulkhead_bpf__open();
 	if (!part->skel)
 		return -errno;
-	choose_programs(btf, part->skel->obj);
+	choose_programs(btf, part->skel->obj, set->recheck);
 	leave_others(part);
 	return share_maps(set, part);
 }
@@ -232,17 +269,17 @@ static int load_parts(struct set *set)
 	return r;
 }
 
-static int load_set(struct set *set, struct error *error)
+static int load_set(struct set *set, unsigned int n, struct error *error)
 {
 	_cleanup_(cleanup_btf__free) struct btf *btf = NULL;
-	unsigned int n = count_loaders();
-	int r;
+	int r = 0;
 
 	libbpf_set_print(silent);
 	btf = btf__load_vmlinux_btf();
 	if (!btf)
 		return error_set(error, errno, "cannot read the kernel's BTF: %s", strerror(errno));
-	r = load_maps(set);
+	if (set->recheck == NO_RECHECK)
+		r = load_maps(set);
 	for (; r == 0 && set->n < n; set->n++) {
 		set->parts[set->n] = (struct part){.number = set->n, .of = n};
 		r = open_part(set, btf, &set->parts[set->n]);
@@ -286,32 +323,11 @@ static int pin_maps(struct bulkhead_bpf *skel)
 
 	bpf_object__for_each_map(map, skel->obj)
 	{
-		const char *name = bpf_map__name(map);
-
-		/* libbpf puts the object's name before those of data sections. */
-		if (strstr(name, ".data.ask"))
-			name = "data_ask";
-		else if (strstr(name, ".data.cache"))
-			name = "data_cache";
-		else if (strchr(name, '.'))
-			continue; /* constants: held by the programs */
-		r = pin_fd(bpf_map__fd(map), "maps", name);
+		r = map_pin(map) ? pin_fd(bpf_map__fd(map), "maps", map_pin(map)) : 0;
 		if (r < 0)
 			return r;
 	}
 	return 0;
-}
-
-static int pin_recheck(const struct bpf_program *prog)
-{
-	char directory[64];
-
-	if (mkdir(PIN_DIR_NEW "/" KERN_RECHECKS, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	snprintf(directory, sizeof(directory), "%s/%s", KERN_RECHECKS,
-		 kern_recheck_directory(
-			 (enum kern_recheck)kern_recheck_of_program(bpf_program__name(prog))));
-	return pin_fd(bpf_program__fd(prog), directory, link_name(prog));
 }
 
 static int attach_part(struct bulkhead_bpf *skel, struct error *error)
@@ -326,9 +342,7 @@ static int attach_part(struct bulkhead_bpf *skel, struct error *error)
 		if (!bpf_program__autoload(prog))
 			continue;
 		if (!is_attached_once(prog)) {
-			r = is_recheck(prog) ? pin_recheck(prog)
-					     : pin_fd(bpf_program__fd(prog), "progs",
-						      bpf_program__name(prog));
+			r = pin_fd(bpf_program__fd(prog), "progs", bpf_program__name(prog));
 			if (r < 0)
 				return error_set(error, -r, "cannot pin %s: %s",
 						 bpf_program__name(prog), strerror(-r));
@@ -389,7 +403,7 @@ static int write_first_meta(const struct set *set)
 
 int kern_load(struct error *error)
 {
-	_cleanup_(set_done) struct set set = {};
+	_cleanup_(set_done) struct set set = {.recheck = NO_RECHECK};
 	int r;
 
 	/* Left by a load that died: nothing of it is in use. */
@@ -398,7 +412,7 @@ int kern_load(struct error *error)
 		r = mkdir(PIN_DIR_NEW, 0700) < 0 ? -errno : 0;
 	if (r < 0)
 		return error_set(error, -r, "cannot make %s: %s", PIN_DIR_NEW, strerror(-r));
-	r = load_set(&set, error);
+	r = load_set(&set, count_loaders(), error);
 	if (r == 0) {
 		r = pin_maps(set.maps);
 		if (r == 0)
@@ -407,6 +421,9 @@ int kern_load(struct error *error)
 			error_set(error, -r, "cannot pin the maps below %s: %s", PIN_DIR_NEW,
 				  strerror(-r));
 	}
+	if (r == 0 && mkdir(PIN_DIR_NEW "/" KERN_RECHECKS, 0700) < 0)
+		r = error_set(error, errno, "cannot make a directory below %s: %s", PIN_DIR_NEW,
+			      strerror(errno));
 	if (r == 0)
 		r = attach_and_pin(&set, error);
 	if (r == 0 && rename(PIN_DIR_NEW, KERN_PIN_DIR) < 0)
@@ -414,4 +431,64 @@ int kern_load(struct error *error)
 	if (r < 0)
 		kern_pins_remove(PIN_DIR_NEW);
 	return r;
+}
+
+/* --- re-checks --- */
+
+/* They stand here until they are whole, as the set itself. */
+#define RECHECKS_NEW KERN_RECHECKS "-new"
+
+static int pin_rechecks(struct bpf_object *object, enum kern_recheck recheck)
+{
+	struct bpf_program *prog;
+	char path[PATH_MAX];
+	int r = 0;
+
+	bpf_object__for_each_program(prog, object)
+	{
+		if (!bpf_program__autoload(prog))
+			continue;
+		kern_recheck_path(path, sizeof(path), RECHECKS_NEW, recheck, link_name(prog));
+		if (r == 0 && bpf_obj_pin(bpf_program__fd(prog), path) < 0)
+			r = -errno;
+	}
+	return r;
+}
+
+static int put_rechecks(const struct set *set, const char *path, struct error *error)
+{
+	const enum kern_recheck recheck = (enum kern_recheck)set->recheck;
+	char top[PATH_MAX], new[PATH_MAX];
+	int r;
+
+	kern_pin_path(top, sizeof(top), RECHECKS_NEW, NULL);
+	kern_recheck_path(new, sizeof(new), RECHECKS_NEW, recheck, NULL);
+	/* Left by a load that died. */
+	r = kern_pins_remove(top);
+	if (r == 0)
+		r = mkdir(top, 0700) < 0 || mkdir(new, 0700) < 0 ? -errno : 0;
+	if (r == 0)
+		r = pin_rechecks(set->parts[0].skel->obj, recheck);
+	if (r == 0)
+		r = rename(new, path) < 0 ? -errno : 0;
+	kern_pins_remove(top);
+	return r < 0 ? error_set(error, -r, "cannot pin the re-checks in %s: %s", path,
+				 strerror(-r))
+		     : 0;
+}
+
+int kern_rechecks_load(struct kern *kern _unused_, enum kern_recheck recheck, struct error *error)
+{
+	_cleanup_(set_done) struct set set = {.recheck = (int)recheck};
+	char path[PATH_MAX];
+	int r;
+
+	kern_recheck_path(path, sizeof(path), KERN_RECHECKS, recheck, NULL);
+	if (access(path, F_OK) == 0)
+		return 0;
+	if (errno != ENOENT)
+		return error_set(error, errno, "cannot see %s: %s", path, strerror(errno));
+	/* They are few: a second loader would read more than it loads. */
+	r = load_set(&set, 1, error);
+	return r < 0 ? r : put_rechecks(&set, path, error);
 }

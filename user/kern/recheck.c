@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Re-checks: programs on hooks that each reading and writing on the host passes. They are attached while
- * something needs them, and no longer: before the first thing that does is written, and taken away after the
- * last one went. Without them it would be a refusal in name alone.
+ * Re-checks: programs on hooks that each reading and writing on the host passes. They are loaded when they are
+ * needed first (load.c), and stay so; attached while something needs them: before the first thing that does is
+ * written, until after the last one went. Without them it would be a refusal in name alone.
  */
 #include "internal.h"
 
@@ -48,11 +48,6 @@ int kern_recheck_of_program(const char *program)
 	return -ENOENT;
 }
 
-const char *kern_recheck_directory(enum kern_recheck set)
-{
-	return sets[set].directory;
-}
-
 int kern_recheck_is_needed(struct kern *kern, enum kern_recheck set)
 {
 	return sets[set].is_needed(kern);
@@ -73,6 +68,13 @@ const struct kern_recheck_row *kern_recheck_of(enum bh_hook hook)
 		if (rows[i].hook == hook)
 			return &rows[i];
 	return NULL;
+}
+
+int kern_recheck_set(enum bh_hook hook)
+{
+	const struct kern_recheck_row *row = kern_recheck_of(hook);
+
+	return row ? (int)row->set : -ENOENT;
 }
 
 void kern_recheck_path(char *buffer, size_t size, const char *pins, enum kern_recheck set,
@@ -115,13 +117,15 @@ static int make_directory(const char *path, struct error *error)
 	return 0;
 }
 
-int kern_rechecks_attach(struct kern *kern _unused_, enum kern_recheck set, struct error *error)
+int kern_rechecks_attach(struct kern *kern, enum kern_recheck set, struct error *error)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	char path[PATH_MAX];
 	struct dirent *e;
-	int r;
+	int r = kern_rechecks_load(kern, set, error);
 
+	if (r < 0)
+		return r;
 	kern_pin_path(path, sizeof(path), KERN_RECHECK_LINKS, NULL);
 	r = make_directory(path, error);
 	kern_recheck_path(path, sizeof(path), KERN_RECHECK_LINKS, set, NULL);
@@ -183,7 +187,7 @@ static int check_one(struct kern *kern, enum kern_recheck set, struct error *err
 		r = kern_pins_count(pins, &links);
 	if (r < 0)
 		return error_set(error, -r, "cannot count the re-checks: %s", strerror(-r));
-	if (!programs || (needed && links != programs))
+	if (needed && (!programs || links != programs))
 		return error_set(error, ESTALE,
 				 "the set pinned in %s has %u re-checks (%s) attached of %u: take "
 				 "it down with `bulkhead stop --release`",
