@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Descriptors that are open when the policy comes, or come from elsewhere later. One member holds them,
- * and does what it is told through a page that it shares with the harness: before the policy, where each
- * act must go through, and under it.
+ * Descriptors that are open when the policy comes. One member holds them, and does what it is told: before
+ * the policy, where each act must go through, and under it.
  */
-#include "harness.h"
-#include "board.h"
+#include "held.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -18,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/io_uring.h>
-#include <linux/perf_event.h>
-#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -29,33 +25,10 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "compart/compart.h"
 
 #define POLICY "/run/held.yaml"
 #define GONE FIXTURE "/open/gone"
 #define LISTED "@bulkhead-test-held"
-
-/* What the member holds, by number. */
-enum {
-	FIRST_FD = 200,
-	SECRET = FIRST_FD, /* no rule allows it */
-	DIRECTORY,
-	DELETED, /* where it stood, all may be done */
-	UDP,
-	TCP, /* connected to TCP_PEER */
-	LISTENER,
-	NAMED, /* unix, connected to LISTED */
-	PIDFD, /* the harness's */
-	OPEN,  /* may be read */
-	PIPE_OUT,
-	MINE, /* its end of a pair with the harness */
-	LAST_MEMBER_FD,
-	PIPE_IN = LAST_MEMBER_FD, /* the harness's alone, from here on */
-	TCP_PEER,
-	NAMED_PEER,
-	OURS,
-	LAST_FD,
-};
 
 /* --- acts: positive errno, or 0 --- */
 
@@ -231,7 +204,7 @@ union control {
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-static int send_fd(int socket, int fd)
+int send_fd(int socket, int fd)
 {
 	union control control = {};
 	char byte = 'f';
@@ -248,8 +221,7 @@ static int send_fd(int socket, int fd)
 	return errno_of(sendmsg(socket, &msg, MSG_NOSIGNAL));
 }
 
-/* The descriptor, or -1: the message came without. */
-static int take_fd(int socket)
+int take_fd(int socket)
 {
 	union control control = {};
 	char byte;
@@ -310,14 +282,7 @@ static int act_getfd(int fd)
 	return errno_of(copy);
 }
 
-static const struct row {
-	const char *name;
-	int (*act)(int fd);
-	int fd;
-	enum bh_hook hook; /* NONE: goes on */
-	int error;
-	const char *tail; /* of the event's path; NULL: a socket, or something else */
-} rows[] = {
+const struct held_act held_acts[] = {
 	{"read", act_read, SECRET, BH_HOOK_FILE_PERMISSION, EACCES, "/secret/key"},
 	{"write", act_write, SECRET, BH_HOOK_FILE_PERMISSION, EACCES, "/secret/key"},
 	{"list", act_list, DIRECTORY, BH_HOOK_FILE_PERMISSION, EACCES, "/secret"},
@@ -352,22 +317,11 @@ static const struct row {
 	/* No hook is asked: nothing is left. */
 	{"tcp-receive-option", act_receive_option, TCP, BH_HOOK_NONE, ENODATA, NULL},
 	{"give", act_give, SECRET, BH_HOOK_NONE, 0, NULL},
+	{},
 };
-#define NROWS ((int)(sizeof(rows) / sizeof(rows[0])))
+#define NROWS ((int)(sizeof(held_acts) / sizeof(held_acts[0])) - 1)
 
 /* --- the stage --- */
-
-struct stage {
-	struct kern *kern;
-	struct board *board;
-	struct compartment *compartment;
-	struct report report;
-	struct cell *cell; /* around the compartment */
-	char *cgroup;
-	pid_t member;
-	int acts;
-	cell_fn main; /* the member's, when not the usual one */
-};
 
 static int put(int fd, int as)
 {
@@ -457,17 +411,37 @@ static int member_main(void *data)
 		if (board_await(&board->go, board->done) < 0)
 			return 0;
 		row = board->results[0];
-		board->results[1] = row < NROWS ? rows[row].act(rows[row].fd) : act_take(MINE);
+		board->results[1] =
+			row < NROWS ? held_acts[row].act(held_acts[row].fd) : act_take(MINE);
 	}
 }
 
-/* 0 or the errno that the member met; takes what lies in its pair when there is no such row. */
-static int member_does(struct stage *s, int row)
+/* Takes what lies in its pair when there is no such row. */
+int stage_does_nth(struct stage *s, int row)
 {
 	s->board->results[0] = row;
 	s->board->go = ++s->acts;
 	return board_await(&s->board->done, s->acts + 1) < 0 ? VERB_BROKEN + ETIMEDOUT
 							     : s->board->results[1];
+}
+
+static int row_of(const char *act)
+{
+	int i;
+
+	for (i = 0; i < NROWS && strcmp(held_acts[i].name, act) != 0;)
+		i++;
+	return i;
+}
+
+int stage_does(struct stage *s, const char *act)
+{
+	return stage_does_nth(s, row_of(act));
+}
+
+int stage_takes(struct stage *s)
+{
+	return stage_does_nth(s, NROWS);
 }
 
 static int write_policy(const char *mode, const char *existing)
@@ -484,7 +458,7 @@ static int write_policy(const char *mode, const char *existing)
 	return 0;
 }
 
-static void stage_done(struct stage *s)
+void stage_done(struct stage *s)
 {
 	struct error error = {};
 
@@ -504,9 +478,8 @@ static void stage_done(struct stage *s)
 	close_range(FIRST_FD, LAST_FD, 0);
 	unlink(POLICY);
 }
-#define _cleanup_stage_ _cleanup_(stage_done)
 
-static int stage_init(struct stage *s, struct kern *kern, const char *existing)
+int stage_init(struct stage *s, struct kern *kern, const char *existing)
 {
 	struct error error = {};
 	int r;
@@ -523,7 +496,7 @@ static int stage_init(struct stage *s, struct kern *kern, const char *existing)
 	return write_policy("enforce", existing);
 }
 
-static int stage_attach(struct stage *s, struct error *error)
+int stage_attach(struct stage *s, struct error *error)
 {
 	struct attach_request request = {.policy = POLICY, .cgroup = s->cgroup, .caller = getpid()};
 
@@ -538,7 +511,7 @@ static bool report_says(const struct stage *s, const char *text)
 	return false;
 }
 
-static int count_links(void)
+int count_links(void)
 {
 	_cleanup_closedir_ DIR *dir = opendir(KERN_PIN_DIR "/recheck-links/revoked");
 	struct dirent *e;
@@ -549,7 +522,7 @@ static int count_links(void)
 	return n;
 }
 
-static int check_idle(struct kern *kern, const char *when)
+int check_idle(struct kern *kern, const char *when)
 {
 	enum kern_hook_state state = KERN_HOOK_LOST;
 	__u32 link, revoked = 1;
@@ -565,7 +538,7 @@ static int check_idle(struct kern *kern, const char *when)
 
 /* --- the rows --- */
 
-static int check_event(struct stage *s, const struct row *row)
+static int check_event(struct stage *s, const struct held_act *row)
 {
 	const struct bh_event_copy *e = cell_event(s->cell, 0, row->hook);
 	size_t have, want = row->tail ? strlen(row->tail) : 0;
@@ -587,15 +560,15 @@ static int check_event(struct stage *s, const struct row *row)
 	return 0;
 }
 
-static int check_row(struct stage *s, int i)
+int stage_check_nth(struct stage *s, int i)
 {
-	const struct row *row = &rows[i];
+	const struct held_act *row = &held_acts[i];
 	struct bh_tally before = cell_tally(s->cell), after;
 	int r;
 
 	cell_drain(s->cell);
 	s->cell->nevents = 0;
-	r = member_does(s, i);
+	r = stage_does_nth(s, i);
 	CHECK(r == row->error, "%s: %s", row->name, outcome_text(r));
 	after = cell_tally(s->cell);
 	CHECK(after.unsure == before.unsure, "%s: refused because it could not be decided",
@@ -609,6 +582,11 @@ static int check_row(struct stage *s, int i)
 	      (long long)(after.hook[row->hook] - before.hook[row->hook]));
 	cell_drain(s->cell);
 	return check_event(s, row);
+}
+
+int stage_check(struct stage *s, const char *act)
+{
+	return stage_check_nth(s, row_of(act));
 }
 
 /* Files are open to outsiders as before; connections are dead for all who hold them. */
@@ -628,7 +606,7 @@ static int check_outside(void)
 	return 0;
 }
 
-static int attach_and_adopt(struct stage *s)
+int stage_enforce(struct stage *s)
 {
 	struct error error = {};
 
@@ -637,8 +615,6 @@ static int attach_and_adopt(struct stage *s)
 	CHECK(s->cell, "no cell");
 	return 0;
 }
-
-#define REVOKE "{default: revoke, mappings: report, keep: [stdio]}"
 
 static int case_rows(struct kern *kern)
 {
@@ -649,14 +625,15 @@ static int case_rows(struct kern *kern)
 		return -1;
 	CHECK(send(TCP_PEER, "control", 7, MSG_NOSIGNAL) == 7, "no peer");
 	for (i = 0; i < NROWS; i++) {
-		r = member_does(&s, i);
-		CHECK(r == 0, "control: %s before the policy: %s", rows[i].name, outcome_text(r));
+		r = stage_does_nth(&s, i);
+		CHECK(r == 0, "control: %s before the policy: %s", held_acts[i].name,
+		      outcome_text(r));
 	}
 	CHECK(send(TCP_PEER, "unread", 6, MSG_NOSIGNAL) == 6, "no peer");
-	if (attach_and_adopt(&s))
+	if (stage_enforce(&s))
 		return -1;
 	for (i = 0; i < NROWS; i++)
-		if (check_row(&s, i))
+		if (stage_check_nth(&s, i))
 			return -1;
 	return check_outside();
 }
@@ -666,7 +643,7 @@ static int case_reported(struct kern *kern)
 	_cleanup_stage_ struct stage s = {};
 	__u32 n = 0;
 
-	if (stage_init(&s, kern, REVOKE) || attach_and_adopt(&s))
+	if (stage_init(&s, kern, REVOKE) || stage_enforce(&s))
 		return -1;
 	CHECK(report_says(&s, "revoked: pid ") &&
 		      report_says(&s, "fd 200: read,write " FIXTURE_SECRET ": no rule allows it"),
@@ -685,11 +662,11 @@ static int case_detach(struct kern *kern)
 	struct error error = {};
 	int r;
 
-	if (stage_init(&s, kern, REVOKE) || attach_and_adopt(&s) || check_row(&s, 0))
+	if (stage_init(&s, kern, REVOKE) || stage_enforce(&s) || stage_check(&s, "read"))
 		return -1;
 	CHECK(compartment_detach(kern, s.compartment, &error) == 0, "%.200s", error.text);
 	compartment_free(TAKE_PTR(s.compartment));
-	r = member_does(&s, 0);
+	r = stage_does(&s, "read");
 	CHECK(r == 0, "read after the detach: %s", outcome_text(r));
 	return check_idle(kern, "detached");
 }
@@ -700,7 +677,7 @@ static int case_closed(struct kern *kern)
 	_cleanup_stage_ struct stage s = {};
 	struct error error = {};
 
-	if (stage_init(&s, kern, REVOKE) || attach_and_adopt(&s))
+	if (stage_init(&s, kern, REVOKE) || stage_enforce(&s))
 		return -1;
 	CHECK(count_links() > 0, "nothing is attached");
 	CHECK(cgroup_kill(s.cgroup, HARNESS_DEADLINE_MS, &error) == 0, "%.200s", error.text);
@@ -731,11 +708,11 @@ static int case_adopted(struct kern *kern)
 {
 	_cleanup_stage_ struct stage s = {};
 
-	if (stage_init(&s, kern, REVOKE) || attach_and_adopt(&s))
+	if (stage_init(&s, kern, REVOKE) || stage_enforce(&s))
 		return -1;
 	if (reopen("an agent that starts again"))
 		return -1;
-	if (check_row(&s, 0) || check_row(&s, 4))
+	if (stage_check(&s, "read") || stage_check(&s, "map"))
 		return -1;
 	/* One that lost a link, of a hook with a row and without one, is not adopted. */
 	CHECK(rename(KERN_PIN_DIR "/recheck-links/revoked/file_free_security",
@@ -797,7 +774,7 @@ static int case_irrevocable(struct kern *kern)
 	CHECK(stage_attach(&s, &error) == -EPERM, "attached with a namespace to enter");
 	CHECK(strstr(error.text, "fd 205: net:[") && strstr(error.text, "it cannot be revoked"),
 	      "%.230s", error.text);
-	CHECK(member_does(&s, 0) == 0, "a file was taken");
+	CHECK(stage_does(&s, "read") == 0, "a file was taken");
 	CHECK(send(TCP_PEER, "x", 1, MSG_NOSIGNAL) == 1 && recv(TCP, &byte, 1, 0) == 1,
 	      "a connection was taken");
 	cgroup_kill(s.cgroup, HARNESS_DEADLINE_MS, &error);
@@ -873,9 +850,9 @@ static int case_by_kind(struct kern *kern)
 	int r;
 
 	if (stage_init(&s, kern, "{default: report, files: revoke, keep: [stdio]}") ||
-	    attach_and_adopt(&s) || check_row(&s, 0))
+	    stage_enforce(&s) || stage_check(&s, "read"))
 		return -1;
-	r = member_does(&s, 17);
+	r = stage_does(&s, "tcp-send");
 	CHECK(r == 0, "sending on a connection that is reported: %s", outcome_text(r));
 	return 0;
 }
@@ -894,14 +871,14 @@ static int case_kept(struct kern *kern)
 	char byte;
 	int r;
 
-	if (stage_init(&s, kern, REVOKE) || attach_and_adopt(&s))
+	if (stage_init(&s, kern, REVOKE) || stage_enforce(&s))
 		return -1;
 	CHECK(report_says(&s, "fd 200: not revoked"), "the report does not say so");
-	r = member_does(&s, 0);
+	r = stage_does(&s, "read");
 	CHECK(r == 0, "reading by the other number: %s", outcome_text(r));
 	CHECK(send(TCP_PEER, "x", 1, MSG_NOSIGNAL) == 1 && recv(TCP, &byte, 1, 0) == 1,
 	      "the connection was shut down");
-	r = member_does(&s, 2);
+	r = stage_does(&s, "list");
 	CHECK(r == EACCES, "listing what is not kept: %s", outcome_text(r));
 	return 0;
 }
@@ -914,11 +891,11 @@ static int case_audit(struct kern *kern)
 	char byte;
 	int r;
 
-	if (stage_init(&s, kern, REVOKE) || write_policy("audit", REVOKE) || attach_and_adopt(&s))
+	if (stage_init(&s, kern, REVOKE) || write_policy("audit", REVOKE) || stage_enforce(&s))
 		return -1;
 	cell_drain(s.cell);
 	s.cell->nevents = 0;
-	r = member_does(&s, 0);
+	r = stage_does(&s, "read");
 	CHECK(r == 0, "read: %s", outcome_text(r));
 	cell_drain(s.cell);
 	e = cell_event(s.cell, 0, BH_HOOK_FILE_PERMISSION);
@@ -932,7 +909,7 @@ static int case_audit(struct kern *kern)
 
 		CHECK(compartment_reload(kern, s.compartment, &error) == 0, "%.200s", error.text);
 	}
-	r = member_does(&s, 0);
+	r = stage_does(&s, "read");
 	CHECK(r == EACCES, "read, enforced by a reload: %s", outcome_text(r));
 	return 0;
 }
@@ -952,206 +929,20 @@ static int case_shared(struct kern *kern)
 	two.member = cell_spawn(NULL, -1, member_main, two.board);
 	CHECK(two.member > 0 && board_await(&two.board->done, 1) == 0, "no member");
 	CHECK(cell_move(two.cgroup, two.member) == 0, "not moved");
-	if (attach_and_adopt(&one))
+	if (stage_enforce(&one))
 		return -1;
-	fd = member_does(&two, 0);
+	fd = stage_does(&two, "read");
 	CHECK(fd == 0, "one that has no policy yet: %s", outcome_text(fd));
 	CHECK(stage_attach(&two, &error) == 0, "%.200s", error.text);
-	CHECK(member_does(&two, 0) == EACCES && member_does(&one, 0) == EACCES, "one can read it");
+	CHECK(stage_does(&two, "read") == EACCES && stage_does(&one, "read") == EACCES,
+	      "one can read it");
 	CHECK(compartment_detach(kern, one.compartment, &error) == 0, "%.200s", error.text);
 	compartment_free(TAKE_PTR(one.compartment));
-	r = member_does(&one, 0);
+	r = stage_does(&one, "read");
 	CHECK(r == 0, "detached: %s", outcome_text(r));
-	r = member_does(&two, 0);
+	r = stage_does(&two, "read");
 	CHECK(r == EACCES, "the other, still attached: %s", outcome_text(r));
 	return 0;
-}
-
-/* --- received --- */
-
-static int make_perf(void)
-{
-	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
-				       .size = sizeof(attr),
-				       .config = PERF_COUNT_SW_DUMMY,
-				       .exclude_kernel = 1,
-				       .disabled = 1};
-
-	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
-static int make_secret(void)
-{
-	return open(FIXTURE_SECRET, O_RDONLY);
-}
-
-static int make_open(void)
-{
-	return open(FIXTURE_OPEN, O_RDONLY);
-}
-
-static int make_append(void)
-{
-	return open(FIXTURE "/work/file", O_WRONLY | O_APPEND);
-}
-
-static int make_path(void)
-{
-	return open(FIXTURE_SECRET, O_PATH);
-}
-
-static int make_namespace(void)
-{
-	return open("/proc/self/ns/net", O_RDONLY);
-}
-
-static int make_proc(void)
-{
-	return open("/proc/self/status", O_RDONLY);
-}
-
-static int make_memory(void)
-{
-	return memfd_create("memory", MFD_CLOEXEC);
-}
-
-static int make_event(void)
-{
-	return eventfd(0, EFD_CLOEXEC);
-}
-
-static int make_pipe(void)
-{
-	return dup(PIPE_IN);
-}
-
-static int make_pidfd(void)
-{
-	return (int)syscall(SYS_pidfd_open, getpid(), 0);
-}
-
-static int make_udp(void)
-{
-	return socket(AF_INET, SOCK_DGRAM, 0);
-}
-
-static int make_netlink(void)
-{
-	return socket(AF_NETLINK, SOCK_RAW, 0);
-}
-
-static int make_pair(void)
-{
-	int pair[2];
-
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
-		return -errno;
-	close(pair[1]);
-	return pair[0];
-}
-
-static int make_named(void)
-{
-	return dup(NAMED);
-}
-
-static int make_held(void)
-{
-	return dup(SECRET);
-}
-
-/* From outside; what has a reason is refused with it. */
-static const struct given {
-	const char *name;
-	int (*make)(void);
-	enum bh_reason reason;
-	enum bh_object_kind kind;
-} given[] = {
-	{"secret", make_secret, BH_REASON_NO_RULE, BH_OBJECT_PATH},
-	{"append", make_append, BH_REASON_NO_RULE, BH_OBJECT_PATH},
-	{"process", make_proc, BH_REASON_PROC_OTHER, BH_OBJECT_PATH},
-	{"namespace", make_namespace, BH_REASON_CLOSED, BH_OBJECT_NAME},
-	{"perf", make_perf, BH_REASON_CLOSED, BH_OBJECT_NAME},
-	{"udp", make_udp, BH_REASON_NETWORK, BH_OBJECT_SOCKET},
-	{"netlink", make_netlink, BH_REASON_NETWORK, BH_OBJECT_SOCKET},
-	{"named", make_named, BH_REASON_NO_RULE, BH_OBJECT_PATH},
-	{"open", make_open, BH_REASON_NONE, BH_OBJECT_NONE},
-	{"path", make_path, BH_REASON_NONE, BH_OBJECT_NONE},
-	{"memory", make_memory, BH_REASON_NONE, BH_OBJECT_NONE},
-	{"event", make_event, BH_REASON_NONE, BH_OBJECT_NONE},
-	{"pipe", make_pipe, BH_REASON_NONE, BH_OBJECT_NONE},
-	{"pidfd", make_pidfd, BH_REASON_NONE, BH_OBJECT_NONE},
-	{"pair", make_pair, BH_REASON_NONE, BH_OBJECT_NONE},
-};
-#define NGIVEN ((int)(sizeof(given) / sizeof(given[0])))
-
-static int give(struct stage *s, const struct given *g)
-{
-	_cleanup_close_ int fd = g->make();
-
-	CHECK(fd >= 0, "%s: %s", g->name, strerror(errno));
-	CHECK(send_fd(OURS, fd) == 0, "%s: cannot be sent", g->name);
-	return member_does(s, NROWS);
-}
-
-static int check_given(struct stage *s, const struct given *g)
-{
-	struct bh_tally before = cell_tally(s->cell), after;
-	const struct bh_event_copy *e;
-	int r;
-
-	cell_drain(s->cell);
-	s->cell->nevents = 0;
-	r = give(s, g);
-	after = cell_tally(s->cell);
-	CHECK(r == (g->reason ? EBADF : 0), "%s: %s", g->name, outcome_text(r));
-	CHECK(after.hook[BH_HOOK_FILE_RECEIVE] ==
-		      before.hook[BH_HOOK_FILE_RECEIVE] + (g->reason != BH_REASON_NONE),
-	      "%s: the counter is wrong", g->name);
-	CHECK(after.unsure == before.unsure, "%s: it could not be decided", g->name);
-	cell_drain(s->cell);
-	e = cell_event(s->cell, 0, BH_HOOK_FILE_RECEIVE);
-	CHECK(!e == !g->reason, "%s: events", g->name);
-	CHECK(!e || (e->head.reason == g->reason && e->head.kind == g->kind &&
-		     e->head.error == EACCES),
-	      "%s: the event says %s, kind %u", g->name, reason_text(e->head.reason), e->head.kind);
-	return 0;
-}
-
-/* No re-check is needed for it, and none attached. */
-static int case_received(struct kern *kern)
-{
-	_cleanup_stage_ struct stage s = {};
-	int i, r;
-
-	if (stage_init(&s, kern, "{default: report, keep: [stdio]}"))
-		return -1;
-	for (i = 0; i < NGIVEN; i++) {
-		r = give(&s, &given[i]);
-		CHECK(r == 0, "control: %s before the policy: %s", given[i].name, outcome_text(r));
-	}
-	if (attach_and_adopt(&s) || check_idle(kern, "reporting"))
-		return -1;
-	for (i = 0; i < NGIVEN; i++)
-		if (check_given(&s, &given[i]))
-			return -1;
-	return 0;
-}
-
-/* To an outsider it is what it was; back from there, it is not taken. */
-static int case_to_outsider(struct kern *kern)
-{
-	static const struct given back = {"back", make_held, BH_REASON_REVOKED, BH_OBJECT_PATH};
-	_cleanup_stage_ struct stage s = {};
-	_cleanup_close_ int taken = -1;
-
-	if (stage_init(&s, kern, REVOKE) || attach_and_adopt(&s))
-		return -1;
-	if (check_row(&s, NROWS - 1))
-		return -1;
-	taken = take_fd(OURS);
-	CHECK(taken >= 0 && act_read(taken) == 0, "an outsider cannot use it");
-	return check_given(&s, &back);
 }
 
 const struct test_case held_cases[] = {
@@ -1169,7 +960,5 @@ const struct test_case held_cases[] = {
 	{"held/kept", case_kept, CASE_REFUSES},
 	{"held/audit", case_audit, CASE_REFUSES},
 	{"held/shared", case_shared, CASE_REFUSES},
-	{"held/received", case_received, CASE_REFUSES},
-	{"held/to-outsider", case_to_outsider, CASE_REFUSES},
 	{},
 };
