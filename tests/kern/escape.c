@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <linux/mount.h>
 #include <sched.h>
 #include <signal.h>
@@ -54,8 +55,9 @@ static int goes_over(void *data)
 	int sandbox = (int)syscall(SYS_pidfd_open, board->results[0], 0), me;
 
 	me = __sync_add_and_fetch(&board->done, 1);
+	/* Asleep: so many that look again and again would leave the harness no time to start the others. */
 	while (!board->go)
-		usleep(500);
+		syscall(SYS_futex, &board->go, FUTEX_WAIT, 0, NULL, NULL, 0);
 	usleep((unsigned int)(me * board->go / RACERS));
 	/* ESRCH: the tables were read before its turn, and all is being ended. */
 	if (sandbox < 0 || (setns(sandbox, CLONE_NEWUSER | CLONE_NEWNS) < 0 && errno != ESRCH))
@@ -91,6 +93,7 @@ static int race_once(struct cell *cell, int spread_us)
 		pids[i] = cell_spawn(cell, cell->cgroup_fd, goes_over, board);
 	CHECK(board_await(&board->done, RACERS) == 0, "the racers did not start");
 	board->go = spread_us;
+	syscall(SYS_futex, &board->go, FUTEX_WAKE, RACERS, NULL, NULL, 0);
 	r = mounts_read(cell->kern, pids, RACERS, &mounts, &error);
 	CHECK(r == 0 || r == -EXDEV, "%.200s", error.text);
 	r = names_secret(&mounts);

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <linux/bpf.h>
 #include <linux/sched.h>
 #include <sys/stat.h>
@@ -31,6 +32,13 @@ static const struct rule usual_rules[] = {
 unsigned int harness_rounds = 10000;
 
 static bool detached; /* harness_detach was called */
+
+int harness_hurry(bool yes)
+{
+	_cleanup_close_ int fd = open("/sys/kernel/rcu_expedited", O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 || write(fd, yes ? "1" : "0", 1) < 0 ? -errno : 0;
+}
 
 /* --- fixture --- */
 
@@ -538,6 +546,46 @@ int case_skip(const char *format, ...)
 	return 1;
 }
 
+static char **selected;
+static int nselected;
+
+void case_select(int n, char **names)
+{
+	nselected = n;
+	selected = names;
+}
+
+bool case_wanted(const char *name)
+{
+	int i;
+
+	for (i = 0; i < nselected; i++)
+		if (!strncmp(name, selected[i], strlen(selected[i])))
+			return true;
+	return nselected == 0;
+}
+
+/* What took less is no news. */
+#define TELL_MS 500
+
+static struct timespec case_begun;
+
+void case_begin(void)
+{
+	clock_gettime(CLOCK_MONOTONIC, &case_begun);
+}
+
+static void tell_time(const char *name)
+{
+	struct timespec now;
+	long ms;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	ms = (now.tv_sec - case_begun.tv_sec) * 1000 + (now.tv_nsec - case_begun.tv_nsec) / 1000000;
+	if (ms >= TELL_MS)
+		printf("# %s took %ld.%ld s\n", name, ms / 1000, ms % 1000 / 100);
+}
+
 void case_report(const char *name, int r, bool mutate)
 {
 	if (r > 0) {
@@ -552,6 +600,7 @@ void case_report(const char *name, int r, bool mutate)
 		printf("ok %s%s%s\n", name, mutate ? " # fails as it should: " : "",
 		       mutate ? why : "");
 	}
+	tell_time(name);
 	fflush(stdout);
 }
 

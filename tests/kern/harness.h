@@ -62,6 +62,12 @@ int harness_open(struct kern **ret, struct error *error);
 /* What they may take from now on: "max", or "0" for nothing more. 0 or -errno. */
 int harness_limit_maps(const char *limit);
 
+/*
+ * Each generation that goes waits for who decides by it, which takes jiffies; in short and none the less when the
+ * kernel hurries. 0 or -errno.
+ */
+int harness_hurry(bool yes);
+
 /* NULL after a line on stderr. */
 struct cell *cell_new(struct kern *kern, const struct cell_options *options);
 /* Around a compartment that was attached by other means; its cgroup stays the caller's. `name` is
@@ -113,7 +119,6 @@ struct bh_tally cell_tally(struct cell *cell);
 enum case_kind {
 	CASE_REFUSES, /* must fail when no program is attached */
 	CASE_ALLOWS,  /* proves that something goes on: left out of the mutation run */
-	CASE_SLOW,    /* CASE_REFUSES that only runs when it is named */
 };
 
 /* 0 passed, 1 skipped, -1 failed; the text by case_fail and case_skip. */
@@ -131,8 +136,14 @@ int case_skip(const char *format, ...) __attribute__((format(printf, 1, 2)));
 			return case_fail(__VA_ARGS__); \
 	} while (0)
 
-/* Prints "ok", "not ok" or "skip" for one case and counts it. With `mutate`, a case that passes is
- * the failure. */
+/* What names begin with, for case_wanted; none: all. */
+void case_select(int n, char **names);
+bool case_wanted(const char *name);
+
+/* From here on the time is the next reported case's. */
+void case_begin(void);
+/* Prints "ok", "not ok" or "skip" for one case and counts it, and how long it took. With `mutate`, a case that
+ * passes is the failure. */
 void case_report(const char *name, int r, bool mutate);
 /* Exit status of the program: 0 when nothing failed. Prints the totals. */
 int case_end(const char *suite);
@@ -154,6 +165,6 @@ extern const struct test_case prove_cases[], spread_cases[], sockets_cases[], pl
 	table_cases[], race_cases[], swap_cases[], agent_cases[], cache_cases[], append_cases[],
 	received_cases[], recheck_cases[];
 /* One case a row of the table of hooks; calls case_report itself. */
-void hook_cases(struct kern *kern, const char *only, bool mutate);
+void hook_cases(struct kern *kern, bool mutate);
 
 #endif

@@ -244,7 +244,7 @@ static int check_row(struct cell *cell, const struct hook_row *row)
 	return check_event(cell, row);
 }
 
-void hook_cases(struct kern *kern, const char *only, bool mutate)
+void hook_cases(struct kern *kern, bool mutate)
 {
 	const struct cell_options options = {
 		/* Kept, so that the hooks behind capable are reached. */
@@ -257,11 +257,13 @@ void hook_cases(struct kern *kern, const char *only, bool mutate)
 
 	stream = make_unix(STREAM, SOCK_STREAM);
 	dgram = make_unix(DGRAM, SOCK_DGRAM);
-	cell = cell_new(kern, &options);
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		snprintf(name, sizeof(name), "hook/%s", rows[i].name);
-		if (only && !strstr(name, only))
+		if (!case_wanted(name))
 			continue;
+		case_begin();
+		if (!cell)
+			cell = cell_new(kern, &options);
 		case_report(name, cell ? check_row(cell, &rows[i]) : case_fail("no cell"), mutate);
 	}
 	close(stream);

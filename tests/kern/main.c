@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * kern-tests [--mutate] [--rounds N] [NAME...]: the kernel side, case by case. NAME is a part of a case's
- * name, N how often each race is run.
+ * kern-tests [--mutate] [--rounds N] [NAME...]: the kernel side, case by case. NAME is what a case's name begins
+ * with, a group (cache) or a case (cache/alias); N is how often each race is run.
  * With --mutate all programs are detached first and every case that proves a refusal must fail.
  */
 #include "harness.h"
@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <signal.h>
-#include <time.h>
 
 static const struct test_case *const suites[] = {
 	prove_cases,  spread_cases, sockets_cases,  place_cases,       proc_cases,  written_cases,
@@ -18,27 +17,12 @@ static const struct test_case *const suites[] = {
 	escape_cases, loss_cases,   table_cases,    race_cases,	       swap_cases,  agent_cases,
 	cache_cases,  append_cases, received_cases, recheck_cases};
 
-static bool wanted(const char *name, int argc, char **argv)
-{
-	int i;
-
-	for (i = 0; i < argc; i++)
-		if (strstr(name, argv[i]))
-			return true;
-	return argc == 0;
-}
-
 static void run_case(struct kern *kern, const struct test_case *c, bool mutate)
 {
-	struct timespec from, to;
-
 	if (mutate && c->kind == CASE_ALLOWS)
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &from);
+	case_begin();
 	case_report(c->name, c->fn(kern), mutate);
-	clock_gettime(CLOCK_MONOTONIC, &to);
-	if (to.tv_sec - from.tv_sec > 5)
-		printf("# %s took %ld s\n", c->name, (long)(to.tv_sec - from.tv_sec));
 }
 
 /* Fewer would prove nothing: a hundredth is the least that must be seen of each kind. */
@@ -86,11 +70,11 @@ int main(int argc, char **argv)
 		fprintf(stderr, "kern-tests: the programs cannot be detached\n");
 		return 1;
 	}
-	if (argc == 0 || wanted("hook/", argc, argv) || strstr(argv[0], "hook"))
-		hook_cases(kern, argc ? argv[0] : NULL, mutate);
+	case_select(argc, argv);
+	hook_cases(kern, mutate);
 	for (i = 0; i < sizeof(suites) / sizeof(suites[0]); i++)
 		for (c = suites[i]; c->name; c++)
-			if (wanted(c->name, argc, argv))
+			if (case_wanted(c->name))
 				run_case(kern, c, mutate);
 	kern_close(kern);
 	if (mutate)

@@ -365,23 +365,14 @@ static struct rule reload_rules[] = {
 static const struct cell_options reload_sides[2] = {{.rules = reload_rules, .nrules = 2},
 						    {.rules = reload_rules, .nrules = 1}};
 
-/* Each replacement waits for who decides by the one before, which takes jiffies; in short and none the less
- * when the kernel hurries. */
-static int expedite(const char *yes)
-{
-	_cleanup_close_ int fd = open("/sys/kernel/rcu_expedited", O_WRONLY | O_CLOEXEC);
-
-	return fd < 0 || write(fd, yes, 1) < 0 ? -errno : 0;
-}
-
 static int prepare_reload(void)
 {
-	return expedite("1");
+	return harness_hurry(true);
 }
 
 static void clean_reload(void)
 {
-	expedite("0");
+	harness_hurry(false);
 }
 
 static int swap_policy(struct cell *cell, int side)

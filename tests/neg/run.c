@@ -136,6 +136,7 @@ static void report_row(struct runner *run, const struct row *row)
 	if (run->mutate && strcmp(row->outcome, "DENIED"))
 		return;
 	snprintf(name, sizeof(name), "neg/%s", row->name);
+	case_begin();
 	r = cell ? check_row(run, cell, row) : case_fail("no policy %s", row->policy);
 	case_report(name, r, run->mutate);
 }
