@@ -4,7 +4,9 @@ home and a TMPDIR of its own, a service user. Each runs outside first, then boun
 and is refused nothing that the case does not name."""
 import base64
 import glob
+import gzip
 import hashlib
+import http.server
 import io
 import json
 import os
@@ -12,6 +14,7 @@ import re
 import shutil
 import socket
 import tarfile
+import threading
 import time
 import zipfile
 
@@ -27,6 +30,8 @@ MODULES = "/usr/lib/node_modules"  # where npm -g puts what it installs
 USER = "lab"
 SECONDS = 200  # one run may take
 INCLUDES = "/usr/share/bulkhead/policies"
+
+PNPM = '"${HOME}/[.]local/share/pnpm/**"'  # its store
 
 # What a coding agent's tools need. Credentials, daemons and what would run later are denied.
 CODER = f"""\
@@ -55,18 +60,30 @@ mode: enforce
 existing: {{default: refuse, keep: [stdio, journal, notify]}}
 proc: compartment
 files:
+  - {{allow: [read], on: [/proc]}}  # ps and top list it
   - allow: [read, write, create, delete, attributes, link, ioctl]
-    on: ["${{WORKSPACE}}/**", "${{TMPDIR}}/**", "${{HOME}}/[.]cache/**", "${{HOME}}/[.]npm/**"]
+    on: ["${{WORKSPACE}}/**", "${{TMPDIR}}/**", "${{HOME}}/[.]cache/**", "${{HOME}}/[.]npm/**", {PNPM}]
   - allow: [read]
     on: ["/usr/include/**", "/usr/lib/gcc/**", "/usr/lib/bfd-plugins/**", "/usr/lib/x86_64-linux-gnu/**"]
 exec:
   - {{on: [/usr/bin/node], jit: true}}
   - {{on: [/usr/bin/npm, "/usr/bin/python3*"]}}
   - {{on: [/usr/bin/make, /usr/bin/gcc, "/usr/bin/x86_64-linux-gnu-*", "/usr/lib/gcc/**"]}}
-  - {{on: [/usr/bin/sqlite3, /usr/bin/ssh-keygen, /usr/bin/tmux]}}
-  - {{on: ["${{WORKSPACE}}/**"], written-inside: true}}
+  - {{on: [/usr/bin/sqlite3, /usr/bin/ssh-keygen, /usr/bin/tmux, /usr/bin/ps, /usr/bin/top]}}
+  # What pnpm links out of its store runs in the workspace: a name that may run is given to what may run already.
+  - {{on: ["${{WORKSPACE}}/**", {PNPM}], written-inside: true}}
 network: none
 """
+
+# The same with a store that outlives the compartment: what was linked out of it before is read where the store and
+# what was installed from it stand, and nowhere else.
+KEEPER = CODER.replace("name: coder", "name: keeper").replace(f", {PNPM}]", "]").replace("exec:\n", f"""\
+  - allow: [read, write, create, delete, attributes, link, ioctl]
+    hardlinks: allow
+    on: [{PNPM}, "${{WORKSPACE}}/**/node_modules/**"]
+exec:
+  - {{on: [{PNPM}, "${{WORKSPACE}}/**/node_modules/**"], written-inside: true, hardlinks: allow}}
+""")
 
 # Signs with a key of its own, which deny/credentials denies to everybody: its copy beside the policy does not.
 SIGNER = f"""\
@@ -86,7 +103,7 @@ exec:
 network: none
 """
 
-POLICY_TEXTS = {"coder": CODER, "signer": SIGNER}
+POLICY_TEXTS = {"coder": CODER, "keeper": KEEPER, "signer": SIGNER}
 
 # Of policies as they are shipped.
 VARIABLES = [word for name, value in (("WORKSPACE", WORKSPACE), ("HOME", HOME), ("TMPDIR", TMPDIR))
@@ -170,7 +187,7 @@ def begin(policy):
     if compartments(name=policy):
         return
     if not os.path.exists(RUN):
-        make(TOP, RUN)
+        make(TOP, RUN, WORKSPACE, HOME, TMPDIR)
         write(WORKER_PY, WORKER)
         write_credentials()
         serve("free")
@@ -186,10 +203,22 @@ def make(*directories):
         shutil.chown(directory, USER, USER)
 
 
+def empty(directory):
+    """Not made anew: by another directory on the way to what is denied by its whole name the agent would find
+    itself with all policies to compile again, twice a case."""
+    os.makedirs(directory, exist_ok=True)
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path)
+            else:
+                os.unlink(entry.path)
+
+
 def fresh(name, text, prepare):
     """The same beginning for both runs."""
     for directory in (WORKSPACE, HOME, TMPDIR):
-        shutil.rmtree(directory, ignore_errors=True)
+        empty(directory)
     write(SECRET, "synthetic\n")
     write(INNER, "synthetic\n")
     write(f"{HOME}/.gitconfig", GITCONFIG)
@@ -298,13 +327,14 @@ def git():
 
 
 def packed(files):
+    """The same bytes each time."""
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w:gz") as tar:
+    with tarfile.open(fileobj=out, mode="w") as tar:
         for name, (mode, text) in files.items():
             info = tarfile.TarInfo("package/" + name)
             info.size, info.mode = len(text), mode
             tar.addfile(info, io.BytesIO(text.encode()))
-    return out.getvalue()
+    return gzip.compress(out.getvalue(), mtime=0)
 
 
 PACKAGES = {
@@ -356,6 +386,133 @@ def npm_ci():
     """npm ci from its cache, with the script of a package's installation, and its program."""
     proved("npm", NPM, ["(?m)^lefty\nrighty\n", "(?m)^lefty 42\n42\n"], prepare=prepare_npm,
            expected={"netlink": "npm lists the host's addresses at its start; there is no network"})
+
+
+SEED = f"{TOP}/seed"  # an earlier run of pnpm's
+
+
+class Registry(http.server.BaseHTTPRequestHandler):
+    """What npm's registry says of PACKAGES."""
+
+    def do_GET(self):
+        name = self.path[1:].split("/")[0]
+        if name not in PACKAGES:
+            self.send_error(404)
+            return
+        data = packed(PACKAGES[name])
+        if not self.path.endswith(".tgz"):
+            digest = base64.b64encode(hashlib.sha512(data).digest()).decode()
+            version = {**json.loads(PACKAGES[name]["package.json"][1]), "dist": {
+                "tarball": f"http://{self.headers['Host']}/{name}/-/{name}-1.0.0.tgz", "integrity": "sha512-" + digest}}
+            data = json.dumps({"name": name, "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": version}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format, *args):
+        pass
+
+
+def project_of(directory, **more):
+    write(f"{directory}/package.json", json.dumps(
+        {"name": "project", "version": "1.0.0", "dependencies": {"lefty": "1.0.0"}, **more}))
+
+
+def fill_store():
+    """The store and the lock file that pnpm makes by a registry, once."""
+    if os.path.exists(SEED):
+        return
+    project_of(f"{SEED}/project", pnpm={"onlyBuiltDependencies": ["lefty"]})
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Registry) as registry:
+        threading.Thread(target=registry.serve_forever, daemon=True).start()
+        must("node", f"{MODULES}/pnpm/bin/pnpm.cjs", "install", "--ignore-scripts",
+             f"--registry=http://127.0.0.1:{registry.server_port}/", seconds=300, cwd=f"{SEED}/project",
+             env={**os.environ, "HOME": SEED, "npm_config_update_notifier": "false"})
+        registry.shutdown()
+    shutil.rmtree(f"{SEED}/project/node_modules")
+
+
+def prepare_pnpm(project):
+    """A store whose files have one name each, and beside it a file that had two before the policy."""
+    fill_store()
+    for name in ("package.json", "pnpm-lock.yaml"):
+        shutil.copy2(f"{SEED}/project/{name}", f"{project}/{name}")
+    shutil.copytree(f"{SEED}/.local", f"{HOME}/.local", symlinks=True)
+    write(f"{project}/older/one", "older\n")
+    os.link(f"{project}/older/one", f"{project}/older/two")
+
+
+def prepare_pnpm_kept(project):
+    """The same, and another project in which all of the store is linked."""
+    prepare_pnpm(project)
+    os.makedirs(f"{project}/earlier/node_modules")
+    for n, path in enumerate(sorted(glob.glob(f"{HOME}/.local/share/pnpm/store/v10/files/*/*"))):
+        os.link(path, f"{project}/earlier/node_modules/{n}")
+
+
+PNPM_INSTALL = f"""\
+pnpm() {{ node {MODULES}/pnpm/bin/pnpm.cjs "$@"; }}
+cat older/one 2>/dev/null >copy || true
+[[ ! -e earlier ]] || cat earlier/node_modules/* | grep -c righty
+pnpm install --frozen-lockfile --silent
+ls node_modules
+node_modules/.bin/lefty
+cat node_modules/lefty/made
+righty=$(stat -c %i node_modules/.pnpm/righty@1.0.0/node_modules/righty/index.js)
+cd "$HOME/.local/share/pnpm" && find store -inum "$righty" | wc -l
+"""
+OLDER = "a hard link that is older than the policy, where deny/credentials denies by pattern: see FILES WITH SEVERAL NAMES"
+
+
+@case("packages", seconds=400)
+def pnpm():
+    """pnpm installs out of its store by hard links, runs what a package's installation runs, and its program."""
+    installed("pnpm")
+    proved("pnpm", PNPM_INSTALL, ["^lefty\nlefty 42\n42\n1\n"], prepare=prepare_pnpm,
+           expected={f"{WORKSPACE}/pnpm/older/one": OLDER})
+
+
+@case("packages", seconds=400)
+def pnpm_kept_store():
+    """The same by a store of which an earlier run has links, for which the policy says hardlinks: allow."""
+    installed("pnpm")
+    proved("kept", PNPM_INSTALL, ["^[0-9]+\nlefty\nlefty 42\n42\n1\n"], policy="keeper", prepare=prepare_pnpm_kept,
+           expected={f"{WORKSPACE}/kept/older/one": OLDER})
+
+
+def prepare_yarn(project):
+    project_of(project, license="MIT")
+    lock = "# yarn lockfile v1\n\n\n"
+    os.makedirs(f"{project}/mirror")
+    for name, files in PACKAGES.items():
+        data, needs = packed(files), json.loads(files["package.json"][1]).get("dependencies", {})
+        with open(f"{project}/mirror/{name}-1.0.0.tgz", "wb") as f:
+            f.write(data)
+        lock += (f'{name}@1.0.0:\n  version "1.0.0"\n'
+                 f'  resolved "https://registry.yarnpkg.com/{name}/-/{name}-1.0.0.tgz#{hashlib.sha1(data).hexdigest()}"\n'
+                 + "".join(f'  dependencies:\n    {n} "{v}"\n' for n, v in needs.items()) + "\n")
+    write(f"{project}/yarn.lock", lock)
+    write(f"{project}/.yarnrc", 'yarn-offline-mirror "./mirror"\n')
+
+
+# Its wrappers of node and yarn stand in TMPDIR, where nothing that is written runs.
+YARN = f"""\
+export TMPDIR=$PWD/tmp && mkdir tmp
+node {MODULES}/yarn/bin/yarn.js install --offline --frozen-lockfile --non-interactive --silent
+ls node_modules
+node_modules/.bin/lefty
+cat node_modules/lefty/made
+"""
+
+
+@case("packages", seconds=300)
+def yarn():
+    """yarn installs out of a mirror in the workspace."""
+    installed("yarn")
+    proved("yarn", YARN, ["^lefty\nrighty\nlefty 42\n42\n"], prepare=prepare_yarn, expected={
+        "netlink": "yarn lists the host's addresses at its start; there is no network",
+        f"{HOME}/.yarn": "where yarn would install for all projects: who has such a directory names it in a rule"})
 
 
 def prepare_pip(project):
@@ -690,6 +847,31 @@ def tmux():
     proved("tmux", TMUX, ["^42\non the (tmux|screen)\\S*\nbash\n2\n"])
 
 
+PS = """\
+sleep 1000 & child=$! me=$BASHPID
+trap "kill $child" EXIT
+sed -n s/^Name:.//p /proc/$child/status
+tr '\\0' ' ' </proc/$child/cmdline; echo
+ps -o ppid=,args= -p $child | sed "s/^ *$me /mine /"
+ls /proc/$child/fd | wc -l
+[[ /proc/$child/exe -ef /usr/bin/sleep ]] && echo exe
+# What is seen outside of process 1 is a secret as well.
+for list in 'ps aux' 'ps -ef' 'top -bn1'; do
+	$list >listed
+	awk -v p=$child '$1 == p || $2 == p' listed | grep -c sleep
+	awk '$1 == 1 || $2 == 1' listed | grep -Eq 'init|systemd' && echo secret 0 || echo secret 1
+done
+"""
+
+
+@case("tools")
+def ps():
+    """What ps, top and /proc say of a process of the compartment; of those outside, nothing."""
+    proved("ps", PS, ["^sleep\nsleep 1000 \nmine sleep 1000\n3\nexe\n(1\nsecret 0\n){3}"], expected={
+        "/proc/PID/stat": "ps and top ask every process that /proc lists", "/run/utmp": "top counts who is logged in",
+        f"{HOME}/.config": "top makes where its settings would stand; that is its operator's to make"})
+
+
 BWRAP = """\
 sandbox() {
 	bwrap --new-session --die-with-parent --unshare-user --unshare-pid --unshare-ipc --unshare-net --unshare-uts \
@@ -717,7 +899,7 @@ def bubblewrap():
 def installed(package):
     """What --add brought of npm's cache, moved to where npm -g would put it."""
     if not os.path.exists(f"{MODULES}/{package}"):
-        found = glob.glob(f"/lab/*/node_modules/{package}")
+        found = glob.glob(f"/lab/*/node_modules/{package}") or glob.glob(f"{MODULES}/*/node_modules/{package}")
         expect_equal(f"copies of {package} that came with this boot", len(found), 1)
         modules = found[0].removesuffix("/" + package)
         os.makedirs(os.path.dirname(f"{MODULES}/{package}"), exist_ok=True)

@@ -31,6 +31,8 @@ AGENT = "bulkheadd.service"
 EVENTS = "/run/bulkhead/events.jsonl"
 BINDINGS = "/var/lib/bulkhead/units"
 DROPIN = UNITS + "/%s.d/50-bulkhead.conf"
+# What the agent is told of known verdicts, if this boot was.
+CACHE = "BULKHEAD_CACHE" in os.environ and "BULKHEAD_CACHE=" + os.environ["BULKHEAD_CACHE"]
 
 POLICY = """\
 version: 1
@@ -373,6 +375,8 @@ def agent_is_back():
     if not unit_is(AGENT, "active"):
         run("systemctl", "unmask", "--runtime", AGENT)
         agent_start()
+    if CACHE:
+        expect("\0" + CACHE + "\0" in "\0" + read(f"/proc/{main_pid(AGENT)}/environ"), f"the agent runs without {CACHE}")
 
 
 # --- the run ---
@@ -401,6 +405,8 @@ def set_up_systemd():
 def set_up_agent():
     unit = read(f"{LAB}/../bulkheadd.service").replace("@SBINDIR@", "/usr/local/bin")
     write(f"{INSTALLED_UNITS}/{AGENT}", unit)
+    if CACHE:
+        write(f"{UNITS}/{AGENT}.d/50-cache.conf", f"[Service]\nEnvironment={CACHE}\n")
     daemon_reload()
 
 
