@@ -73,15 +73,21 @@ static __always_inline bool bh_is_dead_name(struct dentry *dentry)
 	return !dentry->d_hash.pprev && dentry->d_parent != dentry;
 }
 
-/* What is behind a name: of what has none but this one that is all. One that is none any more is judged as
- * it was (/proc/self/fd leads there), and what the file is still called counts beside it. */
+/* Is it judged by more than this name? One that is none any more is judged as it was (/proc/self/fd leads
+ * there), and what the file is still called counts beside it. */
+static __always_inline bool bh_has_other_names(struct dentry *dentry, struct inode *inode)
+{
+	return inode && inode->i_nlink + bh_is_dead_name(dentry) > 1 && bh_is_regular(inode);
+}
+
+/* What is behind a name: of what has none but this one that is all. */
 static __always_inline void bh_place_inode(const struct bh_subject *s, struct bh_slot *slot,
 					   struct dentry *dentry)
 {
 	struct inode *inode = dentry->d_inode;
 
 	slot->hidden = 0;
-	if (!inode || inode->i_nlink + bh_is_dead_name(dentry) < 2 || !bh_is_regular(inode))
+	if (!bh_has_other_names(dentry, inode))
 		return;
 	bh_inode_name(&slot->inode, inode);
 	slot->inode.sbid = slot->sbid;

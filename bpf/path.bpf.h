@@ -381,9 +381,7 @@ static __noinline __attribute__((unused)) long bh_judge(const struct bh_subject 
 /* May its directory's state be used? Files with several names are judged by more than theirs. */
 static __always_inline bool bh_may_near(struct dentry *dentry)
 {
-	struct inode *inode = dentry->d_inode;
-
-	return bh_cache.on && (!inode || inode->i_nlink < 2 || !bh_is_regular(inode));
+	return bh_cache.on && !bh_has_other_names(dentry, dentry->d_inode);
 }
 
 /* What is kept is as old as what stands here, taken before the walk. */

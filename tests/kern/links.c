@@ -287,6 +287,7 @@ static int case_allowed(struct kern *kern)
 struct holder {
 	struct board *board;
 	const char *name, *other;
+	const char *beside; /* by it the name's directory is known */
 };
 
 static int open_again(int fd)
@@ -321,7 +322,7 @@ static int hold(void *data)
 
 	board->results[0] = open_again(fd);
 	board->done = 1;
-	if (fd < 0 || board_await(&board->go, 1) < 0)
+	if (fd < 0 || open_by_name(h->beside) || board_await(&board->go, 1) < 0)
 		return -1;
 	board->results[1] = open_again(fd);
 	board->results[2] = open_by_name(h->other);
@@ -346,7 +347,7 @@ static int lose_name(struct cell *cell, const struct holder *h)
 
 static int check_lost(struct cell *cell, enum bh_reason reason, const char *key)
 {
-	struct holder h = {board_new(), W "/old", key};
+	struct holder h = {board_new(), W "/old", key, W "/file"};
 	struct bh_tally before = cell_tally(cell), after;
 	const struct bh_event_copy *e;
 	int r;
@@ -385,7 +386,7 @@ static int case_lost(struct kern *kern)
 static int case_lost_known(struct kern *kern)
 {
 	CELL(cell);
-	struct holder h = {board_new(), FIXTURE "/open/x", FIXTURE "/secret/x"};
+	struct holder h = {board_new(), FIXTURE "/open/x", FIXTURE "/secret/x", FIXTURE_OPEN};
 	int r;
 
 	CHECK(h.board, "no board");
