@@ -4,6 +4,7 @@
  *
  *   inode_setattr                     attributes, for chmod, chown and utimes; write, for truncate,
  *                                     ftruncate and O_TRUNC
+ *   inode_getxattr                    read, of what users keep there ("user."); the kernel's own are free
  *   inode_setxattr inode_removexattr  ACLs too before 6.2
  *   inode_set_acl inode_remove_acl    since 6.2
  *   inode_file_setattr                flags, since 6.17; before, file_ioctl alone
@@ -59,6 +60,27 @@ SEC("lsm/inode_setattr")
 int BPF_PROG(bh_setattr_two, struct dentry *dentry, struct iattr *attr, int ret)
 {
 	return bh_judge_setattr(dentry, attr, ret);
+}
+
+/* Content of a kind. What cannot be read counts as such. */
+static __always_inline bool bh_is_users_attribute(const char *name)
+{
+	char c[5];
+
+	return bpf_probe_read_kernel(c, sizeof(c), name) ||
+	       (c[0] == 'u' && c[1] == 's' && c[2] == 'e' && c[3] == 'r' && c[4] == '.');
+}
+
+SEC("lsm/inode_getxattr")
+int BPF_PROG(bh_getxattr, struct dentry *dentry, const char *name, int ret)
+{
+	struct bh_refusal r = BH_REFUSAL(INODE_GETXATTR, BH_REASON_NO_RULE);
+
+	BH_ENTER(s, INODE_GETXATTR, ret);
+	if (!bh_is_users_attribute(name) || bh_is_filesystem() || bh_is_memory(dentry))
+		return 0;
+	r.perms = BH_PERM_READ;
+	return bh_judge(&s, dentry, &r);
 }
 
 SEC("lsm/inode_setxattr")

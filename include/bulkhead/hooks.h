@@ -33,6 +33,7 @@
 	X(PATH_LINK, "path_link", BH_EACCES, FILE)                   \
 	X(PATH_RENAME, "path_rename", BH_EACCES, FILE)               \
 	X(INODE_SETATTR, "inode_setattr", BH_EACCES, FILE)           \
+	X(INODE_GETXATTR, "inode_getxattr", BH_EACCES, FILE)         \
 	X(INODE_SETXATTR, "inode_setxattr", BH_EACCES, FILE)         \
 	X(INODE_REMOVEXATTR, "inode_removexattr", BH_EACCES, FILE)   \
 	X(INODE_SET_ACL, "inode_set_acl", BH_EACCES, FILE)           \

@@ -74,6 +74,7 @@ static const struct hook_row rows[] = {
 	PLACE("fchmod", INODE_SETATTR, "fchmod 200", "/secret/key"),
 	PLACE("chown", INODE_SETATTR, "chown " FIXTURE_SECRET, "/secret/key"),
 	PLACE("utimes", INODE_SETATTR, "utimes " FIXTURE_SECRET, "/secret/key"),
+	PLACE("getxattr", INODE_GETXATTR, "getxattr " FIXTURE_SECRET, "/secret/key"),
 	PLACE("setxattr", INODE_SETXATTR, "setxattr " FIXTURE_SECRET, "/secret/key"),
 	PLACE("removexattr", INODE_REMOVEXATTR, "removexattr " FIXTURE_SECRET, "/secret/key"),
 	PLACE("set-acl", INODE_SET_ACL, "set-acl " FIXTURE_SECRET, "/secret/key"),

@@ -48,6 +48,21 @@ VERB(setxattr)
 	return result_past(setxattr(argv[1], XATTR, "1", 1, 0), EOPNOTSUPP);
 }
 
+VERB(getxattr)
+{
+	if (getxattr(argv[1], XATTR, NULL, 0) < 0 && errno != EOPNOTSUPP && errno != ENODATA)
+		return failed();
+	return 0;
+}
+
+/* The kernel's own are free: what ls(1) asks for. */
+VERB(get_acl)
+{
+	if (getxattr(argv[1], ACL, NULL, 0) < 0 && errno != EOPNOTSUPP && errno != ENODATA)
+		return failed();
+	return 0;
+}
+
 VERB(fsetxattr)
 {
 	return result_past(fsetxattr(number(argv[1]), XATTR, "1", 1, 0), EOPNOTSUPP);
@@ -153,6 +168,8 @@ const struct verb attribute_verbs[] = {
 	{"futimes", 1, verb_futimes, "FD"},
 	{"setxattr", 1, verb_setxattr, "FILE"},
 	{"fsetxattr", 1, verb_fsetxattr, "FD"},
+	{"getxattr", 1, verb_getxattr, "FILE"},
+	{"get-acl", 1, verb_get_acl, "FILE"},
 	{"removexattr", 1, verb_removexattr, "FILE"},
 	{"set-acl", 1, verb_set_acl, "FILE"},
 	{"remove-acl", 1, verb_remove_acl, "FILE"},

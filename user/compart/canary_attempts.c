@@ -179,6 +179,11 @@ static int try_inode_setattr(const struct canary_stage *s)
 	return errno_of(futimens(s->secret_fd, NULL));
 }
 
+static int try_inode_getxattr(const struct canary_stage *s)
+{
+	return errno_of((int)getxattr(s->secret, "user.bulkhead", NULL, 0));
+}
+
 static int try_inode_setxattr(const struct canary_stage *s)
 {
 	return errno_of(setxattr(s->secret, "user.bulkhead", "", 0, 0));
@@ -484,6 +489,7 @@ const struct canary_attempt canary_attempts[] = {
 	{BH_HOOK_PATH_RENAME, CANARY_INSIDER, try_path_rename},
 	{BH_HOOK_INODE_SETATTR, CANARY_INSIDER, try_inode_setattr},
 	{BH_HOOK_INODE_SETXATTR, CANARY_INSIDER, try_inode_setxattr},
+	{BH_HOOK_INODE_GETXATTR, CANARY_INSIDER, try_inode_getxattr},
 	{BH_HOOK_INODE_REMOVEXATTR, CANARY_INSIDER, try_inode_removexattr},
 	{BH_HOOK_INODE_SET_ACL, CANARY_INSIDER, try_inode_set_acl},
 	{BH_HOOK_INODE_REMOVE_ACL, CANARY_INSIDER, try_inode_remove_acl},
