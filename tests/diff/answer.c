@@ -11,7 +11,7 @@ static __u32 hidden_by(const struct automaton *automaton, const struct question 
 	__u32 hidden = masks->quiet & BH_PERM_LINKS ? BH_PERM_DELETE : 0;
 	size_t i;
 
-	if (question->inode != INODE_LINKED)
+	if (!inode_has_names(question->inode))
 		return 0;
 	for (i = 0; i < automaton->nstarts && !(masks->allow & BH_PERM_LINKS); i++) {
 		if (automaton->starts[i].sbid == question->sbid)
@@ -61,7 +61,8 @@ void tell_question(const struct world *world, const struct question *question)
 	const struct text *path = &question->path;
 	size_t i;
 
-	static const char *const inodes[] = {"nothing", "a file", "a directory", "a linked file"};
+	static const char *const inodes[] = {"nothing", "a file", "a directory", "a linked file",
+					     "a file without this name"};
 
 	printf("superblock %u, asked %x, %s, %zu bytes ", question->sbid, question->asked,
 	       inodes[question->inode], path->n);

@@ -111,6 +111,7 @@ int core_tell(struct core_layout *ret)
 	ret->superblocks = (__u64)bpf_map_lookup_elem(&core_superblocks, &first);
 	ret->inodes = (__u64)bpf_map_lookup_elem(&core_inodes, &first);
 	ret->inode = bpf_core_field_offset(struct dentry, d_inode);
+	ret->hash = bpf_core_field_offset(struct dentry, d_hash.pprev);
 	ret->links = bpf_core_field_offset(struct inode, i_nlink);
 	ret->mode = bpf_core_field_offset(struct inode, i_mode);
 	ret->parent = bpf_core_field_offset(struct dentry, d_parent);

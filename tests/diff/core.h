@@ -15,7 +15,7 @@
 #define CORE_DENTRY_SIZE 512
 #define CORE_SUPERBLOCKS 8
 #define CORE_SUPERBLOCK_SIZE 4096
-#define CORE_INODES 4
+#define CORE_INODES 5
 #define CORE_INODE_SIZE 2048
 
 struct core_case {
@@ -54,8 +54,8 @@ struct core_layout {
 	__u64 cases, dentries, superblocks, inodes;
 	__u32 parent, name, name_length, sb, seq, inode; /* of a dentry */
 	__u32 root;					 /* of a superblock */
-	__u32 links, mode;				 /* of an inode */
-	__u32 pad;
+	__u32 hash;	   /* of a dentry: what is not NULL while names are found */
+	__u32 links, mode; /* of an inode */
 };
 
 _Static_assert(sizeof(struct core_case) % 8 == 0, "elements of an array stand side by side");

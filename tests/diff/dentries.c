@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "world.h"
+
 __u64 dentries_superblock(const struct dentries *dentries, __u32 sbid)
 {
 	return dentries->layout.superblocks + sbid * sizeof(struct core_superblock);
@@ -36,6 +38,7 @@ static void write_dentry(struct dentries *dentries, size_t i, size_t parent, __u
 	memcpy(at + layout->name, &name, sizeof(name));
 	memcpy(at + layout->name_length, &length, sizeof(length));
 	memcpy(at + layout->seq, &seq, sizeof(seq));
+	memcpy(at + layout->hash, &parent_address, sizeof(parent_address));
 	write_inode(dentries, i, 0);
 }
 
@@ -44,8 +47,11 @@ void dentries_inodes(const struct dentries *dentries, struct core_inode *inodes)
 	static const struct {
 		__u32 links;
 		__u16 mode;
-	} kinds[CORE_INODES] = {
-		{0, 0}, {1, S_IFREG | 0644}, {3, S_IFDIR | 0755}, {2, S_IFREG | 0644}};
+	} kinds[CORE_INODES] = {{0, 0},
+				{1, S_IFREG | 0644},
+				{3, S_IFDIR | 0755},
+				{2, S_IFREG | 0644},
+				{1, S_IFREG | 0644}};
 	size_t i;
 
 	for (i = 0; i < CORE_INODES; i++) {
@@ -87,6 +93,8 @@ bool dentries_add(struct dentries *dentries, __u32 sbid, const char *path, __u64
 	}
 	if (inode)
 		write_inode(dentries, parent, inode);
+	if (inode == INODE_LOST)
+		memset(dentries->items[parent].bytes + dentries->layout.hash, 0, sizeof(__u64));
 	*ret_leaf = address_of(dentries, parent);
 	return true;
 }

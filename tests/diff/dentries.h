@@ -21,7 +21,7 @@ struct dentries {
 __u64 dentries_superblock(const struct dentries *dentries, __u32 sbid);
 /* Forgets all chains; roots stay. The layout and the maps have been filled in. */
 void dentries_clear(struct dentries *dentries);
-/* Fills core_inodes: a file with one name, a directory and a file with several; the first stays empty. */
+/* Fills core_inodes: a file with one name, a directory, a file with several, one of another name; the first stays empty. */
 void dentries_inodes(const struct dentries *dentries, struct core_inode *inodes);
 /* The chain of a path whose bytes stand at `address` in the kernel, with one of core_inodes behind it
  * (0: none), its last dentry's address. False: no room for so many. */

@@ -106,8 +106,9 @@ static int learn_layout(struct kernel *kernel)
 	/* A kernel built for debugging may have them larger. */
 	if (layout->parent > CORE_DENTRY_SIZE - 8 || layout->name > CORE_DENTRY_SIZE - 8 ||
 	    layout->sb > CORE_DENTRY_SIZE - 8 || layout->seq > CORE_DENTRY_SIZE - 8 ||
-	    layout->inode > CORE_DENTRY_SIZE - 8 || layout->root > CORE_SUPERBLOCK_SIZE - 8 ||
-	    layout->links > CORE_INODE_SIZE - 8 || layout->mode > CORE_INODE_SIZE - 8)
+	    layout->inode > CORE_DENTRY_SIZE - 8 || layout->hash > CORE_DENTRY_SIZE - 8 ||
+	    layout->root > CORE_SUPERBLOCK_SIZE - 8 || layout->links > CORE_INODE_SIZE - 8 ||
+	    layout->mode > CORE_INODE_SIZE - 8)
 		return -EFBIG;
 	dentries_inodes(&kernel->dentries, kernel->mapped[3].at);
 	return 0;
@@ -154,12 +155,12 @@ int kernel_open(struct kernel **ret)
 int kernel_install(struct kernel *kernel, const struct automaton *automaton, __u32 *ret_generation,
 		   struct error *error)
 {
-	return kern_policy_install(&kernel->kern, automaton, ret_generation, error);
+	return kern_policy_write(&kernel->kern, automaton, ret_generation, error);
 }
 
 int kernel_remove(struct kernel *kernel, __u32 generation)
 {
-	return kern_policy_remove(&kernel->kern, generation);
+	return kern_policy_clear(&kernel->kern, generation);
 }
 
 /* False: no room for its dentries beside those of the others. */

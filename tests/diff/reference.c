@@ -189,7 +189,7 @@ void reference_answer(const struct world *world, const struct question *question
 	ret->spoken = verdict.says[RULE_ALLOW] | verdict.says[RULE_DENY] |
 		      verdict.says[RULE_QUIET] | verdict.says[RULE_TRIPWIRE];
 	ret->masks = settle(&verdict);
-	if (question->inode == INODE_LINKED) {
+	if (inode_has_names(question->inode)) {
 		ret->hidden =
 			ret->masks.allow & BH_PERM_LINKS ? 0 : patterns_on(world, question->sbid);
 		ret->hidden |= ret->masks.quiet & BH_PERM_LINKS ? BH_PERM_DELETE : 0;

@@ -33,7 +33,20 @@ struct world {
 };
 
 /* What stands behind a name: core.h has one of each. */
-enum inode_kind { INODE_NONE, INODE_SINGLE, INODE_DIRECTORY, INODE_LINKED, INODE_KINDS };
+enum inode_kind {
+	INODE_NONE,
+	INODE_SINGLE,
+	INODE_DIRECTORY,
+	INODE_LINKED,
+	INODE_LOST, /* a file that is asked for by a name it has no more, and has another */
+	INODE_KINDS
+};
+
+/* Is it judged by more than the name? */
+static inline bool inode_has_names(enum inode_kind kind)
+{
+	return kind == INODE_LINKED || kind == INODE_LOST;
+}
 
 struct question {
 	__u32 sbid; /* 0: the path is a name as people write it */

@@ -105,21 +105,16 @@ static int install(struct kern *kern, __u32 generation, const struct automaton *
 	return read_back(kern, &head, a, fd);
 }
 
-int kern_policy_install(struct kern *kern, const struct automaton *automaton, __u32 *ret_generation,
-			struct error *error)
+int kern_policy_write(struct kern *kern, const struct automaton *automaton, __u32 *ret_generation,
+		      struct error *error)
 {
 	__u32 generation;
-	int r = 0;
+	int r = next_generation(kern, &generation);
 
-	if (automaton_appends(automaton))
-		r = kern_rechecks_attach(kern, KERN_RECHECK_APPEND, error);
-	if (r < 0)
-		return r;
-	r = next_generation(kern, &generation);
 	if (r == 0) {
 		r = install(kern, generation, automaton);
 		if (r < 0)
-			kern_policy_remove(kern, generation);
+			kern_policy_clear(kern, generation);
 	}
 	if (r == -EDQUOT)
 		return error_set(
@@ -136,6 +131,16 @@ int kern_policy_install(struct kern *kern, const struct automaton *automaton, __
 				 strerror(-r));
 	*ret_generation = generation;
 	return 0;
+}
+
+int kern_policy_install(struct kern *kern, const struct automaton *automaton, __u32 *ret_generation,
+			struct error *error)
+{
+	int r = 0;
+
+	if (automaton_appends(automaton))
+		r = kern_rechecks_attach(kern, KERN_RECHECK_APPEND, error);
+	return r < 0 ? r : kern_policy_write(kern, automaton, ret_generation, error);
 }
 
 static void remove_starts(struct kern *kern, __u32 generation)
@@ -171,7 +176,7 @@ static int wait_for_deciders(struct kern *kern, __u32 index)
 
 /* Its head keeps all but its number, for a decider that the wait failed for: what it looks up from now
  * on is refused. */
-int kern_policy_remove(struct kern *kern, __u32 generation)
+int kern_policy_clear(struct kern *kern, __u32 generation)
 {
 	__u32 index = BH_GENERATION_INDEX(generation);
 	struct bh_policy head;
@@ -190,8 +195,19 @@ int kern_policy_remove(struct kern *kern, __u32 generation)
 	bpf_map_delete_elem(kern->maps[KERN_MAP_TABLES], &index);
 	if (bpf_map_update_elem(kern->maps[KERN_MAP_POLICIES], &index, &head, BPF_ANY) < 0)
 		return -errno;
-	/* What stays attached for nothing is taken away by the next sweep. */
+	return waited;
+}
+
+/* What stays attached for nothing is taken away by the next sweep. */
+int kern_policy_remove(struct kern *kern, __u32 generation)
+{
+	__u32 index = BH_GENERATION_INDEX(generation);
+	struct bh_policy head = {};
+	int r;
+
+	bpf_map_lookup_elem(kern->maps[KERN_MAP_POLICIES], &index, &head);
+	r = kern_policy_clear(kern, generation);
 	if (head.flags & BH_POLICY_APPEND)
 		kern_rechecks_settle(kern);
-	return waited;
+	return r;
 }

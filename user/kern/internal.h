@@ -87,6 +87,10 @@ void kern_recheck_path(char *buffer, size_t size, const char *pins, enum kern_re
 /* 0, or -ESTALE: a set is needed and not all of it is attached. */
 int kern_rechecks_check(struct kern *kern, struct error *error);
 
+/* kern_policy_install and kern_policy_remove, of the maps alone: without the re-check that it may need. */
+int kern_policy_write(struct kern *kern, const struct automaton *automaton, __u32 *ret_generation,
+		      struct error *error);
+int kern_policy_clear(struct kern *kern, __u32 generation);
 /* Has any policy that stands in the kernel one of these flags? 1, 0 or -errno. */
 int kern_policies_say(struct kern *kern, __u32 flags);
 /* Pins in a directory below KERN_PIN_DIR; none where there is no directory. */
