@@ -109,6 +109,9 @@
 /* Compartments that one open file is revoked for: they inherited it from one process. At the bound:
  * attach fails. */
 #define BH_MAX_REVOKERS 4
+/* Milliseconds until a program whose link went can be attached again: a worker of the kernel's takes it off.
+ * At the bound: attach fails. */
+#define BH_UNLINK_MS 2000
 /* Milliseconds to freeze a subtree. A process blocked on its own userfaultfd never freezes. */
 #define BH_FREEZE_MS 2000
 /* cgroups and processes of one subtree: a busy container host has hundreds and thousands. At the

@@ -186,9 +186,25 @@ static int case_unloadable(struct kern *kern)
 	return stage_enforce(&s) || stage_check(&s, "read") ? -1 : 0;
 }
 
+/* What was taken away a moment ago is still being taken off. */
+static int case_again(struct kern *kern)
+{
+	struct error error = {};
+	int i, r = 0;
+
+	for (i = 0; i < 10 && r == 0; i++) {
+		r = kern_rechecks_attach(kern, KERN_RECHECK_REVOKED, &error);
+		if (r == 0)
+			r = kern_rechecks_settle(kern);
+	}
+	CHECK(r == 0, "time %d: %s", i, r < 0 && *error.text ? error.text : strerror(-r));
+	return check_idle(kern, "settled");
+}
+
 const struct test_case recheck_cases[] = {
 	{"recheck/singly", case_singly, CASE_REFUSES},
 	{"recheck/free", case_singly_free, CASE_REFUSES},
 	{"recheck/unloadable", case_unloadable, CASE_REFUSES},
+	{"recheck/again", case_again, CASE_ALLOWS},
 	{},
 };

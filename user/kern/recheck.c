@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -88,6 +89,20 @@ void kern_recheck_path(char *buffer, size_t size, const char *pins, enum kern_re
 
 /* --- attaching --- */
 
+/* A link whose last pin went is taken off later, by a worker: until then its program is attached, and is not
+ * twice (EBUSY). */
+static int open_link(int prog)
+{
+	const struct timespec pause = {.tv_nsec = 5000000};
+	int link = bpf_raw_tracepoint_open(NULL, prog), ms;
+
+	for (ms = 0; link < 0 && errno == EBUSY && ms < BH_UNLINK_MS; ms += 5) {
+		nanosleep(&pause, NULL);
+		link = bpf_raw_tracepoint_open(NULL, prog);
+	}
+	return link < 0 ? -errno : link;
+}
+
 static int attach_one(enum kern_recheck set, const char *name)
 {
 	_cleanup_close_ int prog = -1, link = -1;
@@ -103,9 +118,9 @@ static int attach_one(enum kern_recheck set, const char *name)
 	prog = bpf_obj_get(path);
 	if (prog < 0)
 		return -errno;
-	link = bpf_raw_tracepoint_open(NULL, prog);
+	link = open_link(prog);
 	if (link < 0)
-		return -errno;
+		return link;
 	kern_recheck_path(path, sizeof(path), KERN_RECHECK_LINKS, set, name);
 	return bpf_obj_pin(link, path) < 0 ? -errno : 0;
 }
