@@ -2,7 +2,6 @@
 /* Writing of what is known; directories. */
 #include "path.bpf.h"
 
-/* Several may write, on one CPU or on two: who comes second keeps nothing. */
 int bh_known_keep(const struct bh_subject *s, struct bh_known *known, const struct bh_slot *slot,
 		  __u64 epoch, __u64 moves)
 {
@@ -12,8 +11,7 @@ int bh_known_keep(const struct bh_subject *s, struct bh_known *known, const stru
 	if (!s || !known || !slot || slot->reason || slot->odd)
 		return 0;
 	way = &known->ways[s->generation & (BH_KNOWN_WAYS - 1)];
-	seq = BH_READ_ONCE(way->seq);
-	if (seq & 1 || __sync_val_compare_and_swap(&way->seq, seq, seq + 1) != seq)
+	if (!bh_write_begin(&way->seq, &seq))
 		return 0;
 	way->generation = s->generation;
 	way->epoch = epoch;
@@ -53,7 +51,6 @@ int bh_directory_find(const struct bh_subject *s, struct bh_slot *slot)
 	return 1;
 }
 
-/* As above: who comes second writes nothing. */
 int bh_directory_keep(const struct bh_subject *s, const struct bh_slot *slot)
 {
 	struct bh_directory *directory;
@@ -66,8 +63,7 @@ int bh_directory_keep(const struct bh_subject *s, const struct bh_slot *slot)
 	if (!directory)
 		return 0;
 	way = &directory->ways[s->generation & (BH_KNOWN_WAYS - 1)];
-	seq = BH_READ_ONCE(way->seq);
-	if (seq & 1 || __sync_val_compare_and_swap(&way->seq, seq, seq + 1) != seq)
+	if (!bh_write_begin(&way->seq, &seq))
 		return 0;
 	way->inode = slot->directory;
 	way->freed = slot->freed;

@@ -49,6 +49,14 @@ static __always_inline struct bh_directory *bh_directory_of(__u64 inode)
 
 #define BH_READ_ONCE(x) (*(volatile typeof(x) *)&(x))
 
+/* Several may write, on one CPU or on two: who comes second writes nothing. Ended by *seq = *ret_seq + 2. */
+static __always_inline bool bh_write_begin(__u32 *seq, __u32 *ret_seq)
+{
+	*ret_seq = BH_READ_ONCE(*seq);
+	return !(*ret_seq & 1) &&
+	       __sync_val_compare_and_swap(seq, *ret_seq, *ret_seq + 1) == *ret_seq;
+}
+
 /* A reader between two halves of a writing sees two different numbers, or an odd one. */
 static __always_inline bool bh_known_holds(const struct bh_known_way *way, __u32 seq,
 					   __u32 generation, __u64 moves)

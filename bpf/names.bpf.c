@@ -262,11 +262,11 @@ void BPF_PROG(bh_inode_free, struct inode *inode)
 	struct bh_directory *directory;
 	__u64 address;
 
-	/* Not to be calculated with as long as the verifier knows what it is. */
-	if ((inode->i_mode & S_IFMT) != S_IFDIR ||
-	    bpf_probe_read_kernel(&address, sizeof(address), ctx))
+	if ((inode->i_mode & S_IFMT) != S_IFDIR)
 		return;
-	directory = bh_directory_of(address);
-	if (directory)
-		__sync_fetch_and_add(&directory->freed, 1);
+	/* Not to be calculated with as long as the verifier knows what it is. */
+	directory = bpf_probe_read_kernel(&address, sizeof(address), ctx)
+			    ? NULL
+			    : bh_directory_of(address);
+	__sync_fetch_and_add(directory ? &directory->freed : (__u64 *)&bh_cache.epoch, 1);
 }

@@ -212,6 +212,8 @@ static __always_inline long bh_walk_once(struct bh_walk *w, bool near)
 	slot->epoch = bh_cache.epoch;
 	slot->pos = BH_PATH_END;
 	slot->n = slot->first = slot->done = slot->fault = slot->odd = slot->found = 0;
+	/* A root takes no step: what the slot was used for before must not be taken for its directory. */
+	slot->directory = 0;
 	bpf_loop(BH_MAX_DEPTH, near ? bh_walk_up_near : bh_walk_up, w, 0);
 	if (near && slot->found && !slot->fault)
 		return bh_walk_ends_near(w);
@@ -329,7 +331,7 @@ static __always_inline void bh_look_where(const struct bh_subject *s, struct bh_
 		slot->odd = 1;
 	if (!slot->reason && slot->class == BH_SB_PROC)
 		bh_place_proc(s, &w);
-	if (near && !slot->reason && !slot->odd && slot->near == BH_NEAR_MAY)
+	if (near && !slot->reason && !slot->odd && slot->near == BH_NEAR_MAY && slot->directory)
 		bh_match_directory(s, slot);
 	if (!slot->reason && !bh_is_kind(slot))
 		bh_match_path(s, slot);

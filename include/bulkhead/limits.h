@@ -24,7 +24,7 @@
 /* Generations whose verdicts one inode keeps, a power of two: about 150 bytes beside the kilobyte that the
  * kernel keeps of the inode itself, and given back with it. At the bound: the latest stays. */
 #define BH_KNOWN_WAYS 4
-/* Places for states of directories, a power of two, each for BH_KNOWN_WAYS generations: 800 KiB. At the
+/* Places for states of directories, a power of two, each for BH_KNOWN_WAYS generations: 672 KiB. At the
  * bound: the latest stays. */
 #define BH_DIRECTORIES 4096
 /* Files whose last opening is remembered, a power of two: 64 KiB. At the bound: of two one counts as new. */

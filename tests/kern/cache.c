@@ -205,6 +205,16 @@ static const char *round_directory(struct reader *reader)
 	return NULL;
 }
 
+/* Who opens a filesystem's root goes up no step: nothing is found out of any directory, and not of the one that
+ * was asked for before. */
+static const char *round_root(struct reader *reader)
+{
+	WANT(opens(reader, FIXTURE_SECRET) == EACCES);
+	WANT(opens(reader, "/") == 0);
+	WANT(opens(reader, FIXTURE_SECRET) == EACCES);
+	return NULL;
+}
+
 static const char *round_above(struct reader *reader)
 {
 	WANT(mkdir(OPEN "d", 0755) == 0 && mkdir(OPEN "d/e", 0755) == 0);
@@ -240,9 +250,10 @@ static const char *round_exchanged(struct reader *reader)
 	return NULL;
 }
 
-static int rounds(struct kern *kern, const char *(*fn)(struct reader *))
+static int rounds(struct kern *kern, const struct cell_options *options,
+		  const char *(*fn)(struct reader *))
 {
-	_cleanup_cell_ struct cell *cell = cell_new(kern, NULL);
+	_cleanup_cell_ struct cell *cell = cell_new(kern, options);
 	struct reader reader = {};
 	const char *wrong = NULL;
 	struct bh_tally tally;
@@ -262,10 +273,10 @@ static int rounds(struct kern *kern, const char *(*fn)(struct reader *))
 	return 0;
 }
 
-#define CASE_OF(name)                              \
-	static int case_##name(struct kern *kern)  \
-	{                                          \
-		return rounds(kern, round_##name); \
+#define CASE_OF(name)                                    \
+	static int case_##name(struct kern *kern)        \
+	{                                                \
+		return rounds(kern, NULL, round_##name); \
 	}
 CASE_OF(alias)
 CASE_OF(renamed)
@@ -275,6 +286,17 @@ CASE_OF(recycled)
 CASE_OF(directory)
 CASE_OF(above)
 CASE_OF(exchanged)
+
+static int case_root(struct kern *kern)
+{
+	static struct rule but_one[] = {
+		{.effect = RULE_ALLOW, .perms = BH_PERM_READ, .glob = (char *)"/**"},
+		{.effect = RULE_DENY, .perms = BH_PERM_READ, .glob = (char *)FIXTURE "/secret/**"},
+	};
+	const struct cell_options options = {.rules = but_one, .nrules = 2};
+
+	return rounds(kern, &options, round_root);
+}
 
 /* --- generations and mounts --- */
 
@@ -480,6 +502,7 @@ const struct test_case cache_cases[] = {
 	{"cache/reused", case_reused, CASE_REFUSES},
 	{"cache/recycled", case_recycled, CASE_REFUSES},
 	{"cache/directory", case_directory, CASE_REFUSES},
+	{"cache/root", case_root, CASE_REFUSES},
 	{"cache/above", case_above, CASE_REFUSES},
 	{"cache/exchanged", case_exchanged, CASE_REFUSES},
 	{"cache/mounted", case_mounted, CASE_REFUSES},
