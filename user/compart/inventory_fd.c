@@ -70,11 +70,11 @@ static struct revoked_fd as_revoked(const struct held *h, bool is_socket)
 
 /* What moves between two pipes, by splice(2), tee(2) or vmsplice(2), moves without a question: one that has
  * a name would be revoked in name alone. Asks nobody who serves a filesystem, and may be frozen. */
-static bool is_fifo(const struct held *h)
+static bool may_be_fifo(const struct held *h)
 {
 	struct statx st;
 
-	return statx(AT_FDCWD, h->link, AT_STATX_DONT_SYNC, STATX_TYPE, &st) == 0 &&
+	return statx(AT_FDCWD, h->link, AT_STATX_DONT_SYNC, STATX_TYPE, &st) < 0 ||
 	       S_ISFIFO(st.stx_mode);
 }
 
@@ -90,7 +90,7 @@ static void refuse(struct inventory *inv, const struct held *h, enum existing_ki
 		inventory_note(inv, h->pid, "fd %d: kept (stdio): %s%s", h->fd, what, h->text);
 		return;
 	}
-	if (kind == EXISTING_FILES && is_fifo(h))
+	if (kind == EXISTING_FILES && may_be_fifo(h))
 		inventory_refuse(inv, kind, h->pid, "fd %d: %s%s: %s", h->fd, what, h->text, why);
 	else
 		inventory_refuse_fd(inv, kind, &held, "fd %d: %s%s: %s", h->fd, what, h->text, why);

@@ -8,9 +8,11 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 /* By one number kept, by another not: it is one open file, and stays. */
@@ -53,13 +55,20 @@ int revoke_held(struct kern *kern, __u64 serial, struct revocations *revoked, st
 
 /* What had come and was not read yet: getsockopt(TCP_ZEROCOPY_RECEIVE) hands it out, and asks no hook of those
  * who receive. After a shutdown nothing comes. */
-static void empty(int fd)
+static int empty(int fd)
 {
-	int protocol = 0;
+	int protocol = 0, left = 0;
 	socklen_t n = sizeof(protocol);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &n) == 0 && protocol == IPPROTO_TCP)
-		recv(fd, NULL, INT_MAX, MSG_DONTWAIT | MSG_TRUNC);
+	if (getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &n) < 0)
+		return -errno;
+	if (protocol != IPPROTO_TCP)
+		return 0;
+	recv(fd, NULL, INT_MAX, MSG_DONTWAIT | MSG_TRUNC);
+	/* EINVAL: it listens, and has no data. */
+	if (ioctl(fd, SIOCINQ, &left) < 0 && errno != EINVAL)
+		return -errno;
+	return left ? -EIO : 0;
 }
 
 /* Both ways, and read back: that alone is a hang-up to poll(2), of every family that can be shut down. */
@@ -67,13 +76,16 @@ static int shut_down(const struct revoked_fd *held)
 {
 	_cleanup_close_ int fd = descriptor_borrow(held->pid, held->tid, held->fd);
 	struct pollfd p = {.fd = fd};
+	int r;
 
 	if (fd < 0)
 		return fd;
 	/* ENOTCONN: of a socket that was not connected, and is shut down now. */
 	if (shutdown(fd, SHUT_RDWR) < 0 && errno != ENOTCONN)
 		return -errno;
-	empty(fd);
+	r = empty(fd);
+	if (r < 0)
+		return r;
 	return poll(&p, 1, 0) == 1 && p.revents & POLLHUP ? 0 : -EIO;
 }
 
