@@ -190,8 +190,7 @@ static __always_inline bool bh_walk_ends_near(struct bh_walk *w)
 {
 	struct bh_slot *slot = w->slot;
 
-	slot->reason = slot->hidden = slot->class = slot->sbid = 0;
-	slot->masks = (struct bh_masks){};
+	slot->reason = slot->hidden = 0;
 	slot->cursor = slot->pos;
 	bh_match_path(w->s, slot);
 	slot->near = BH_NEAR_NO;
