@@ -47,15 +47,19 @@ $(DIFFERENTIAL): $(CASES_OBJ) $(patsubst %,$(BUILD)/tests/diff/%.o,damage dentri
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
-# Globs against the automaton by libFuzzer, which clang has; `make soak` alone makes and runs it.
-FUZZ     := $(BUILD)/tests/fuzz
-FUZZ_SRC := $(patsubst %,tests/diff/%.c,fuzz draw globs paths world reference answer) user/base/log.c \
-	    $(patsubst %,user/policy/%.c,automaton blame dfa glob glob_check glob_match minimise nfa nfa_share table)
-$(FUZZ): $(FUZZ_SRC) $(wildcard tests/diff/*.h user/policy/*.h include/bulkhead/*.h)
+# Globs against the automaton, and what destinations are made of, by libFuzzer, which clang has; `make soak` alone
+# makes and runs them.
+FUZZ     := $(patsubst %,$(BUILD)/tests/fuzz/%,globs destination)
+FUZZ_SRC := $(patsubst %,tests/diff/%.c,draw globs paths world reference answer) user/base/log.c \
+	    $(patsubst %,user/policy/%.c,automaton blame dfa glob glob_check glob_match links minimise nfa nfa_share table)
+$(BUILD)/tests/fuzz/globs: tests/fuzz/globs.c $(FUZZ_SRC)
+$(BUILD)/tests/fuzz/destination: tests/fuzz/destination.c user/base/log.c \
+	$(patsubst %,user/policy/%.c,address address_table destination)
+$(FUZZ): $(wildcard tests/diff/*.h user/policy/*.h include/bulkhead/*.h)
 	@mkdir -p $(@D)
 	$(call say,FUZZ)
 	$(Q)$(CLANG) -std=gnu11 -D_GNU_SOURCE $(WARN) -g -O1 -fsanitize=fuzzer$(comma)address$(comma)undefined \
-		-fno-sanitize-recover=undefined -Iuser -Iinclude -Itests -o $@ $(FUZZ_SRC)
+		-fno-sanitize-recover=undefined -Iuser -Iinclude -Itests -o $@ $(filter %.c,$^)
 
 .PHONY: fuzz
 fuzz: $(FUZZ)
