@@ -28,6 +28,7 @@ SKEL    := $(BUILD)/gen/bulkhead.skel.h
 LIB     := $(BUILD)/libbulkhead.a
 objects  = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(1)))
 LIB_OBJ := $(call objects,$(LAYERS:%=user/%/*.c))
+EGRESS_OBJ := $(call objects,user/egress/*.c)
 PROGS   := $(BUILD)/bin/bulkhead $(BUILD)/bin/bulkheadd
 # Cases that a unit test and the kernel's code are given alike.
 CASES_OBJ := $(patsubst %,$(BUILD)/tests/diff/%.o,draw globs paths world reference answer)
@@ -69,6 +70,8 @@ $(PROGS):
 
 $(BUILD)/tests/unit/test_cli: $(filter-out %/main.o,$(call objects,user/cli/*.c))
 $(BUILD)/tests/unit/test_daemon: $(filter-out %/main.o,$(call objects,user/daemon/*.c))
+$(BUILD)/tests/unit/test_egress: $(EGRESS_OBJ)
+$(BUILD)/tests/unit/test_egress: LIBS := -lldns $(LIBS)
 $(BUILD)/tests/unit/test_differential.o: ALL_CFLAGS += -Itests
 $(BUILD)/tests/unit/test_differential: $(CASES_OBJ)
 $(UNIT): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIB)

@@ -49,17 +49,20 @@ $(DIFFERENTIAL): $(CASES_OBJ) $(patsubst %,$(BUILD)/tests/diff/%.o,damage dentri
 
 # Globs against the automaton, and what destinations are made of, by libFuzzer, which clang has; `make soak` alone
 # makes and runs them.
-FUZZ     := $(patsubst %,$(BUILD)/tests/fuzz/%,globs destination)
+FUZZ     := $(patsubst %,$(BUILD)/tests/fuzz/%,globs destination answer)
 FUZZ_SRC := $(patsubst %,tests/diff/%.c,draw globs paths world reference answer) user/base/log.c \
 	    $(patsubst %,user/policy/%.c,automaton blame dfa glob glob_check glob_match links minimise nfa nfa_share table)
 $(BUILD)/tests/fuzz/globs: tests/fuzz/globs.c $(FUZZ_SRC)
 $(BUILD)/tests/fuzz/destination: tests/fuzz/destination.c user/base/log.c \
 	$(patsubst %,user/policy/%.c,address address_table destination)
-$(FUZZ): $(wildcard tests/diff/*.h user/policy/*.h include/bulkhead/*.h)
+$(BUILD)/tests/fuzz/answer: tests/fuzz/answer.c user/base/log.c $(wildcard user/egress/*.c) \
+	$(patsubst %,user/policy/%.c,address address_table destination)
+$(BUILD)/tests/fuzz/answer: FUZZ_LIBS := -lldns
+$(FUZZ): $(wildcard tests/diff/*.h user/policy/*.h user/egress/*.h include/bulkhead/*.h)
 	@mkdir -p $(@D)
 	$(call say,FUZZ)
 	$(Q)$(CLANG) -std=gnu11 -D_GNU_SOURCE $(WARN) -g -O1 -fsanitize=fuzzer$(comma)address$(comma)undefined \
-		-fno-sanitize-recover=undefined -Iuser -Iinclude -Itests -o $@ $(filter %.c,$^)
+		-fno-sanitize-recover=undefined -Iuser -Iinclude -Itests -o $@ $(filter %.c,$^) $(FUZZ_LIBS)
 
 .PHONY: fuzz
 fuzz: $(FUZZ)

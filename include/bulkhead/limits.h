@@ -70,6 +70,9 @@
  * the compiler's memory and three seconds of its time. At the bound: the policy does not load. */
 #define BH_MAX_DFA_EDGES (4u << 20)
 #define BH_MAX_DFA_NODES (16u << 20)
+/* Names that wildcards of one compartment may come to stand for: a provider's storage has hundreds. About
+ * 100 bytes each. At the bound: further ones are refused. */
+#define BH_MAX_WILDCARD_NAMES 4096
 /* Bytes of one policy file: an inventory of 10,000 paths is one MiB. At the bound: it does not load.
  */
 #define BH_MAX_POLICY_BYTES (4u << 20)
