@@ -168,10 +168,11 @@ static void test_linked(void **state)
 					    .pinned = cases[i].pinned};
 		const struct answer a = ask(&policy, &automaton, &question);
 
-		if (a.allowed != cases[i].allowed || a.reason != cases[i].reason ||
+		if (a.allowed != cases[i].allowed || a.reason != cases[i].reason || a.written ||
 		    (a.rule ? a.rule->place.line : 0) != cases[i].rule)
-			fail_msg("%s, %#x: %d, reason %d, rule %u", cases[i].path, cases[i].perms,
-				 a.allowed, a.reason, a.rule ? a.rule->place.line : 0);
+			fail_msg("%s, %#x: %d, reason %d, written %d, rule %u", cases[i].path,
+				 cases[i].perms, a.allowed, a.reason, a.written,
+				 a.rule ? a.rule->place.line : 0);
 		question.linked = false;
 		assert_int_equal(ask(&policy, &automaton, &question).allowed,
 				 cases[i].reason != BH_REASON_NO_RULE);

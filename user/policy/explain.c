@@ -294,7 +294,8 @@ int policy_answer(const struct policy *policy, const struct automaton *automaton
 		answer.hush = NULL;
 	if (answer.allowed && masks.audit)
 		answer.watch = hearing.first[RULE_AUDIT];
-	answer.written = !answer.allowed && answer.rule && answer.rule->effect == RULE_ALLOW;
+	answer.written = answer.reason == BH_REASON_NO_RULE && answer.rule &&
+			 answer.rule->effect == RULE_ALLOW;
 	if (answer.rule)
 		answer.name = name_spoken_of(answer.rule, question->names, question->nnames);
 	*ret = answer;
