@@ -124,11 +124,20 @@ static int take_key(struct reader *reader, const yaml_event_t *event)
 	if (event->data.scalar.length > MAX_KEY || key[strspn(key, KEY_LETTERS)])
 		return strcmp(reader->outline->entries[frame->entry].path, "vars")
 			       ? error_at(reader->error, &frame->key, "unknown key %.40s", key)
-			       : error_at(reader->error, &frame->key, "vars is " OUTLINE_VARS_FORM);
+			       : error_at(reader->error, &frame->key,
+					  "vars must be " OUTLINE_VARS_FORM);
 	snprintf(reader->path + frame->path_length, sizeof(reader->path) - frame->path_length,
 		 "%s%s", frame->path_length ? "." : "", key);
 	frame->has_key = true;
 	return 0;
+}
+
+/* An anchor that nothing refers to would say nothing, and what refers to one is refused. */
+static int refuse_marks(struct reader *reader, const struct place *place, bool tag, bool anchor)
+{
+	if (tag)
+		return error_at(reader->error, place, "a tag: write the plain value");
+	return anchor ? error_at(reader->error, place, "an anchor: write the plain value") : 0;
 }
 
 static int take_word(struct reader *reader, const yaml_event_t *event)
@@ -138,8 +147,8 @@ static int take_word(struct reader *reader, const yaml_event_t *event)
 	/* Behind libcyaml it is a C string: "/a\0b" would be taken for "/a". */
 	if (memchr(event->data.scalar.value, '\0', event->data.scalar.length))
 		return error_at(reader->error, &place, "a NUL byte: no name has one");
-	if (event->data.scalar.tag)
-		return error_at(reader->error, &place, "a tag: write the plain value");
+	if (refuse_marks(reader, &place, event->data.scalar.tag, event->data.scalar.anchor) < 0)
+		return -EINVAL;
 	if (wants_key(reader))
 		return take_key(reader, event);
 	return add_value(reader, OUTLINE_WORD, &event->start_mark);
@@ -149,11 +158,14 @@ static int take_open(struct reader *reader, const yaml_event_t *event)
 {
 	struct place place = place_of(reader, &event->start_mark);
 	bool list = event->type == YAML_SEQUENCE_START_EVENT;
+	bool tag = list ? !!event->data.sequence_start.tag : !!event->data.mapping_start.tag;
+	bool anchor =
+		list ? !!event->data.sequence_start.anchor : !!event->data.mapping_start.anchor;
 
 	if (wants_key(reader))
 		return error_at(reader->error, &place, "a key is a word, not a list or a mapping");
-	if (list ? !!event->data.sequence_start.tag : !!event->data.mapping_start.tag)
-		return error_at(reader->error, &place, "a tag: write the plain value");
+	if (refuse_marks(reader, &place, tag, anchor) < 0)
+		return -EINVAL;
 	return open_frame(reader, list ? OUTLINE_LIST : OUTLINE_MAPPING, &event->start_mark);
 }
 
@@ -210,20 +222,54 @@ static struct place place_of_offset(const char *file, const char *text, size_t o
 	return place;
 }
 
+/* What people mean, and libyaml has other words for. */
+static const struct hint {
+	const char *said, *hint;
+	char at; /* the byte it stopped at; 0: any */
+} hints[] = {
+	{"cannot start any token", "indent with spaces, not with tabs", '\t'},
+	{"cannot start any token", "quote the word", 0},
+	{"alphabetic or numeric character", "quote the word: * and & mean something to YAML", 0},
+	{"expected ',' or", "close the bracket, put a comma, or quote the word", 0},
+	{"mapping values are not allowed", "see the indentation, and that each key has \": \"", 0},
+	{"did not find expected key", "see the indentation", 0},
+	{"did not find expected '-'", "see the indentation", 0},
+};
+
+static const char *hint_of(const yaml_parser_t *parser, const char *text, size_t length)
+{
+	const char *line = text, *end = text + length;
+	char at = 0;
+
+	for (size_t n = parser->problem_mark.line; line && n; n--) {
+		line = memchr(line, '\n', (size_t)(end - line));
+		line = line ? line + 1 : NULL;
+	}
+	/* In bytes, which is right where tabs stand before anything else. */
+	if (line && parser->problem_mark.column < (size_t)(end - line))
+		at = line[parser->problem_mark.column];
+	for (size_t i = 0; parser->problem && i < sizeof(hints) / sizeof(*hints); i++)
+		if (strstr(parser->problem, hints[i].said) && (!hints[i].at || hints[i].at == at))
+			return hints[i].hint;
+	return NULL;
+}
+
 static int refuse_yaml(struct reader *reader, const yaml_parser_t *parser, const char *text,
 		       size_t length)
 {
 	struct place place = place_of(reader, &parser->problem_mark);
 	size_t offset = parser->problem_offset;
+	const char *hint = hint_of(parser, text, length);
 
 	if (parser->error == YAML_MEMORY_ERROR)
 		return error_set(reader->error, ENOMEM, "no memory to read the policy");
 	if (parser->error == YAML_READER_ERROR)
 		place = place_of_offset(reader->outline->file, text,
 					offset < length ? offset : length);
-	return error_at(reader->error, &place, "not YAML: %s%s%s",
+	return error_at(reader->error, &place, "not YAML: %s%s%s%s%s",
 			parser->problem ? parser->problem : "unreadable",
-			parser->context ? " " : "", parser->context ? parser->context : "");
+			parser->context ? " " : "", parser->context ? parser->context : "",
+			hint ? ": " : "", hint ?: "");
 }
 
 static int read_events(struct reader *reader, yaml_parser_t *parser, const char *text,

@@ -159,7 +159,7 @@ static int refuse_key(const struct outline_entry *entry, const cyaml_schema_valu
 static int check_shape(const struct outline *outline, struct error *error)
 {
 	static const char *const kinds[] = {
-		[OUTLINE_WORD] = "a word",
+		[OUTLINE_WORD] = "one word",
 		[OUTLINE_LIST] = "a list, as in [a, b]",
 		[OUTLINE_MAPPING] = "a mapping, as in {key: value}",
 	};
@@ -174,7 +174,7 @@ static int check_shape(const struct outline *outline, struct error *error)
 		if (!schema)
 			return refuse_key(entry, parent, error);
 		if (kind_of(schema) != entry->kind)
-			return error_at(error, &entry->place, "%s is %s", what,
+			return error_at(error, &entry->place, "%s must be %s", what,
 					strcmp(what, "vars") ? kinds[kind_of(schema)]
 							     : OUTLINE_VARS_FORM);
 		if (entry->kind != OUTLINE_WORD && !entry->entries)
