@@ -96,7 +96,7 @@ enum bh_plane {
 	X(JIT, "writable and executable memory needs jit: true on the program")          \
 	X(RIGHTS, "the new name would have rights that the old one has not")             \
 	X(OUTSIDER, "the target is outside the compartment")                             \
-	X(PROC_OTHER, "/proc of another process")                                        \
+	X(PROC_OTHER, "/proc of another process; under proc: none, of any")              \
 	X(MOVED, "a task was moved across the compartment's edge")                       \
 	X(AUDITED, "an audit rule lets it through and reports it")                       \
 	X(TRIPWIRE, "it is a tripwire: the compartment is killed")                       \

@@ -83,6 +83,9 @@ static const struct refusal refusals[] = {
 	{{"det"}, "no command \"det\": did you mean \"detach\"?"},
 	{{"statsu"}, "no command \"statsu\": did you mean \"status\"?"},
 	{{"frobnicate"}, "no command \"frobnicate\": see bulkhead help"},
+	{{"foo"}, "no command \"foo\": see bulkhead help"},
+	{{"-v"}, "no command \"-v\": see bulkhead help"},
+	{{""}, "no command \"\": see bulkhead help"},
 	{{"admi"}, "no command \"admi\": see bulkhead help"}, /* hidden ones are not named */
 	{{"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"},
 	 "no command \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\": see "
@@ -111,6 +114,8 @@ static const struct refusal refusals[] = {
 	{{"reload", "x", "--all"}, "reload: \"x\" and --all were given: write one of them"},
 	{{"admit"}, "admit needs --unit NAME"},
 	{{"run", "p"}, "run needs \"--\" and a command: see bulkhead help run"},
+	{{"run", "p", "true"}, "run: write \"--\" before the command: -- true ..."},
+	{{"run", "p", "q", "--", "true"}, "run: \"q\" is one word too many: see bulkhead help run"},
 	{{"run", "p", "--"}, "run needs \"--\" and a command: see bulkhead help run"},
 	{{"explain", "p", "--pth", "/x"}, "explain has no option --pth: did you mean --path?"},
 	{{"explain", "p", "q"}, "explain: \"q\" is one word too many: see bulkhead help explain"},
@@ -233,6 +238,7 @@ static const char policy_text[] =
 	"  - {allow: [read, write], on: [\"${W}/**\", \"/o/*/w\"]}\n"
 	"  - {deny: [write], on: [\"${W}/secret/**\"]}\n"
 	"  - {quiet: [read], on: [/q]}\n"
+	"  - {tripwire: [read], on: [/bait]}\n"
 	"exec:\n"
 	"  - {on: [/n/node], jit: true, written-inside: true}\n"
 	"  - {on: [\"/o/**\"]}\n";
@@ -294,6 +300,8 @@ static const struct explanation explanations[] = {
 	{EXPLAIN("--path", "/other", "--op", "read"), 1, "no rule of the policy allows it\n"},
 	{EXPLAIN("--path", "/q", "--op", "read"), 1, "refused quietly: read /q"},
 	{EXPLAIN("--path", "/q", "--op", "read"), 1, "allows it, kept quiet by /q ("},
+	{EXPLAIN("--path", "/bait", "--op", "read"), 1, "refused by the tripwire /bait ("},
+	{EXPLAIN("--path", "/bait", "--op", "read"), 1, ":10:29), which ends the compartment\n"},
 	{EXPLAIN("--path", "/n/node", "--op", "exec"), 0,
 	 "note: as a program it may have writable"},
 	{EXPLAIN("--path", "/o/x", "--op", "exec"), 0, "\n  exec        allowed by /o/** ("},
@@ -301,7 +309,7 @@ static const struct explanation explanations[] = {
 	 "\n  exec        refused: it may have been written inside, and written-inside: true is "
 	 "not on "
 	 "/o/** ("},
-	{EXPLAIN("--path", "/o/x/w", "--op", "map-exec"), 1, ":12:11)\n"},
+	{EXPLAIN("--path", "/o/x/w", "--op", "map-exec"), 1, ":13:11)\n"},
 	{EXPLAIN("--path", "/o/x/w", "--op", "exec", "--json"), 1,
 	 "\"reason\": \"written-inside\""},
 	{EXPLAIN("--path", "/o/x/w", "--op", "read,write"), 0, "allowed: read,write /o/x/w"},

@@ -19,8 +19,9 @@ static int check_one(const char *path, const struct policy_options *options, str
 		r = automaton_compile(policy->rules, policy->nrules, NULL, 0, &automaton, error);
 	if (r)
 		return r;
-	printf("%s: policy %s, mode %s, %zu rules from %zu files, a table of %zu KiB\n", path,
-	       policy->name, mode_name(policy->mode), policy->nrules, policy->nfiles,
+	printf("%s: policy %s, mode %s, %zu rule%s from %zu file%s, a table of %zu KiB\n", path,
+	       policy->name, mode_name(policy->mode), policy->nrules, plural(policy->nrules),
+	       policy->nfiles, plural(policy->nfiles),
 	       (automaton.head.nwords * sizeof(*automaton.words) + 1023) / 1024);
 	return 0;
 }

@@ -29,9 +29,9 @@ static int show_record(const char *text, const struct arguments *arguments)
 	if (!record || (is_scratch(record) && !arguments->scratch))
 		return 0;
 	if (arguments->json)
-		return puts(text) < 0 ? -EIO : 0;
+		return puts(text) < 0 ? -errno : 0;
 	line = record_line(record);
-	return line && puts(line) < 0 ? -EIO : 0;
+	return line && puts(line) < 0 ? -errno : 0;
 }
 
 static int show_file(const char *path, const struct arguments *arguments, struct error *error)

@@ -267,12 +267,16 @@ static int reap_child(struct run *run)
 
 static void tell_refusals(struct run *run)
 {
+	const struct policy *policy = run->compartment->loaded;
+	bool audited = policy && policy->mode == BH_MODE_AUDIT;
 	struct bh_tally tally;
 
 	if (kern_tally(run->kern, run->compartment->id, &tally) || !tally.refused)
 		return;
-	log_info("run: %s: %llu refusal%s, %llu of them quiet, %llu undecided",
+	log_info("run: %s: %llu refusal%s%s, %llu of them quiet, %llu undecided (one by one in "
+		 "bulkhead events, if bulkheadd runs)",
 		 run->compartment->name, (unsigned long long)tally.refused, plural(tally.refused),
+		 audited ? " under enforce, none in mode: audit" : "",
 		 (unsigned long long)tally.quiet, (unsigned long long)tally.unsure);
 	if (tally.tripped)
 		log_error("run: %s: a tripwire was touched, and all of it killed",

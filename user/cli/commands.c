@@ -19,9 +19,8 @@ static const struct option_row opt_all = {"all", NULL, "every compartment", OPTI
 static const struct option_row opt_json = {"json", NULL, "for programs", OPTION_FLAG, AT(json)};
 static const struct option_row opt_follow = {"follow", NULL, "what happens from now on",
 					     OPTION_FLAG, AT(follow)};
-static const struct option_row opt_scratch = {"scratch", NULL,
-					      "also what canaries provoked in scratch compartments",
-					      OPTION_FLAG, AT(scratch)};
+static const struct option_row opt_scratch = {
+	"scratch", NULL, "also what the proofs of hooks provoked", OPTION_FLAG, AT(scratch)};
 static const struct option_row opt_release = {
 	"release", NULL, "detach what is attached, instead of refusing", OPTION_FLAG, AT(release)};
 static const struct option_row opt_path = {

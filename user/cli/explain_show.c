@@ -34,6 +34,11 @@ static bool has_effect(const json_t *rule, const char *effect)
 	return !strcmp(text_of(rule, "effect"), effect);
 }
 
+static bool is_audited(const json_t *answer)
+{
+	return !strcmp(text_of(json_object_get(answer, "policy"), "mode"), "audit");
+}
+
 static void print_verdict(const json_t *row, const json_t *answer)
 {
 	const json_t *rule = json_object_get(row, "rule"),
@@ -51,8 +56,10 @@ static void print_verdict(const json_t *row, const json_t *answer)
 		if (has_effect(rule, "allow") && !explain_is_allowed(row))
 			printf(": %s ", text_of(row, "reason_text"));
 		else
-			fputs(" by ", stdout);
+			fputs(has_effect(rule, "tripwire") ? " by the tripwire " : " by ", stdout);
 		print_rule(rule);
+		if (has_effect(rule, "tripwire") && !is_audited(answer))
+			fputs(", which ends the compartment", stdout);
 	} else {
 		printf(": %s", text_of(row, "reason_text"));
 	}

@@ -30,8 +30,11 @@ static int run(const struct command *command, char **argv)
 		r = command->run(&arguments, &error);
 	}
 	arguments_done(&arguments);
-	if (r >= 0)
-		return r ? r : finish(command);
+	if (r >= 0) {
+		int unwritten = finish(command);
+
+		return r ? r : unwritten;
+	}
 	log_error("%s: %s", command->name, *error.text ? error.text : strerror(-r));
 	return r == -EINVAL && command->run == cmd_help ? EXIT_USAGE : 1;
 }

@@ -49,10 +49,13 @@ struct nearest {
 
 static void consider(struct nearest *nearest, const char *wanted, const char *name)
 {
-	size_t changes = distance(wanted, name);
+	size_t changes = distance(wanted, name), length = strlen(wanted);
 
+	/* More than half of its letters, and it is another word: "foo" does not mean run. */
+	if (changes > length / 2)
+		changes = NEAR_MAX;
 	/* "det" means detach, however many letters are missing. */
-	if (!strncmp(wanted, name, strlen(wanted)))
+	if (length && !strncmp(wanted, name, length))
 		changes = 1;
 	if (changes <= NEAR_CHANGES && (!nearest->name || changes < nearest->changes))
 		*nearest = (struct nearest){name, changes};
@@ -154,6 +157,9 @@ static int check_words(const struct command *command, const struct arguments *a,
 	if (a->nwords < command->min_words)
 		return error_set(error, EINVAL, "%s needs %s: see bulkhead help %s", command->name,
 				 command->words, command->name);
+	if (a->nwords > command->max_words && command->takes_command && !a->command)
+		return error_set(error, EINVAL, "%s: write \"--\" before the command: -- %s ...",
+				 command->name, a->words[command->max_words]);
 	if (a->nwords > command->max_words)
 		return error_set(error, EINVAL,
 				 "%s: \"%s\" is one word too many: see bulkhead help %s",

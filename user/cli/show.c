@@ -26,13 +26,14 @@ void show_report(const json_t *reply, FILE *to)
 static void show_revoked(const json_t *c)
 {
 	const json_t *revoked = json_object_get(c, "revoked"), *line;
+	json_int_t open = json_integer_value(json_object_get(revoked, "open"));
 	size_t i;
 
-	if (!json_integer_value(json_object_get(revoked, "open")))
+	if (!open)
 		return;
-	printf("%s (%lld) may not use %lld open files that it held:\n", text_of(c, "name"),
-	       (long long)json_integer_value(json_object_get(c, "id")),
-	       (long long)json_integer_value(json_object_get(revoked, "open")));
+	printf("%s (%lld) may not use %lld open file%s that it held:\n", text_of(c, "name"),
+	       (long long)json_integer_value(json_object_get(c, "id")), (long long)open,
+	       plural((unsigned long long)open));
 	json_array_foreach (json_object_get(revoked, "held"), i, line)
 		printf("  %s\n", json_string_value(line) ?: "");
 }
