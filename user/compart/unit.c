@@ -185,8 +185,7 @@ static int list_instances(sd_bus *bus, const char *unit, char ***ret, struct err
 	if (r < 0)
 		return error_set(error, -r, "systemd: ListUnitsByPatterns: %s", strerror(-r));
 	if (!n)
-		return error_set(error, ESRCH, "%s: no instance is running: start one, or bind it",
-				 unit);
+		return error_set(error, ESRCH, "%s: no instance is running: start one first", unit);
 	*ret = TAKE_PTR(names);
 	return 0;
 }
