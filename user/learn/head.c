@@ -126,7 +126,7 @@ int proposal_head(struct proposal *p, char **ret)
 		qsort(p->run.remarks, p->run.nremarks, sizeof(*p->run.remarks), by_remark);
 	fputs("# Proposed by bulkhead learn for compartment ", to);
 	put_bytes(to, p->chosen.items[0]->name);
-	fprintf(to, ", from %zu events of its last run under ", p->chosen.n);
+	fprintf(to, ", from %zu events under ", p->chosen.n);
 	put_bytes(to, p->request->policy);
 	fputs(",\n# whose own rules come first; its comments are not carried over.\n", to);
 	put_lacks(p, to);
