@@ -457,6 +457,8 @@ static void test_inventory_revoke(void **state)
 					 &second, &none, &error),
 			 -EPERM);
 	assert_true(report_has(&second, "a namespace to enter (and it cannot be revoked)"));
+	assert_true(report_has(&second, "could be revoked: pid "));
+	assert_null(strstr(error.text, "{default: revoke}"));
 	assert_true(report_has(&second, "maps /etc/passwd: no rule allows read"));
 	munmap(map, 4096);
 }

@@ -35,6 +35,9 @@ bool inventory_allows(struct inventory *inv, const char *path, __u32 perms)
 	return allowed;
 }
 
+/* In front of what is said of it. */
+#define REVOKED "revoked: "
+
 static void forget_memos(struct inventory *inv)
 {
 	for (size_t i = 0; i < INVENTORY_MEMO; i++)
@@ -148,7 +151,7 @@ void inventory_refuse_fd(struct inventory *inv, enum existing_kind kind,
 		return;
 	}
 	inv->failed = inv->failed || give_up(inv, held, line) < 0;
-	snprintf(told, sizeof(told), "revoked: %s", line);
+	snprintf(told, sizeof(told), REVOKED "%s", line);
 	list(inv, told);
 }
 
@@ -211,18 +214,39 @@ static int judge_process(struct inventory *inv, pid_t pid, struct error *error)
 	return r == -ESRCH || r == -ENOENT ? 0 : r;
 }
 
+/* Where one thing stays, nothing is taken. */
+static void tell_kept(struct report *report)
+{
+	char *line;
+
+	for (size_t i = 0; report && i < report->n; i++) {
+		if (strncmp(report->lines[i], REVOKED, strlen(REVOKED)) != 0 ||
+		    asprintf(&line, "could be %s", report->lines[i]) < 0)
+			continue;
+		free(report->lines[i]);
+		report->lines[i] = line;
+	}
+}
+
 static int verdict(const struct inventory *inv, struct error *error)
 {
+	const enum existing_action *existing = inv->policy->existing;
+	bool revoking = existing[EXISTING_FILES] == EXISTING_REVOKE &&
+			existing[EXISTING_SOCKETS] == EXISTING_REVOKE;
+
 	if (inv->failed)
 		return error_set(error, ENOMEM, "out of memory");
 	if (!inv->refused)
 		return 0;
+	tell_kept(inv->report);
 	return error_set(error, EPERM,
 			 "%s: the processes hold %zu thing%s that the policy does not allow, "
 			 "the first: %s. Close or restart, allow in the policy, keep by "
-			 "existing: {keep: [...]}, take descriptors of files and sockets away by "
-			 "existing: {default: revoke}, or take the risk by {default: report}",
-			 inv->policy->name, inv->refused, inv->refused == 1 ? "" : "s", inv->first);
+			 "existing: {keep: [...]}, %sor take the risk by {default: report}",
+			 inv->policy->name, inv->refused, plural(inv->refused), inv->first,
+			 revoking ? ""
+				  : "take descriptors of files and sockets away by "
+				    "existing: {default: revoke}, ");
 }
 
 /* What is registered with a thread is in no table of descriptors. */
