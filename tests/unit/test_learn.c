@@ -679,6 +679,20 @@ static void test_includes(void **state)
 	assert_int_equal(bench->learned.allowed, 2);
 }
 
+/* An audit run has to begin with whatever is held; what it ends as need not. */
+static void test_existing(void **state)
+{
+	struct bench *bench = *state;
+
+	put_file(
+		bench, "job.yaml",
+		"version: 1\nname: job\nmode: audit\nexisting: {default: report}\nnetwork: none\n");
+	opened(bench, "/c");
+	propose(bench);
+	expect(bench, "# What processes hold when it is attached is reported, not refused");
+	expect(bench, "mode: enforce\nexisting: {default: report}\n");
+}
+
 /* What the policy allows is not proposed again, what it says stays, what it denies is told. */
 static void test_base_policy(void **state)
 {
@@ -703,6 +717,7 @@ static void test_base_policy(void **state)
 	opened(bench, "/watched");
 	propose(bench);
 	expect_not(bench, "undecided");
+	expect_not(bench, "is reported, not refused");
 	expect_not(bench, "/a/log");
 	expect(bench, "on: [/watched]");
 	expect_not(bench, "known");
@@ -997,6 +1012,7 @@ int main(void)
 		CASE(test_tree_made),
 		CASE(test_tree_roots),
 		CASE(test_includes),
+		CASE(test_existing),
 		CASE(test_base_policy),
 		CASE(test_programs),
 		CASE(test_jit),

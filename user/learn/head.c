@@ -65,6 +65,20 @@ static void put_figures(const struct proposal *p, FILE *to)
 	      to);
 }
 
+/* As the audit run needed it. */
+static void put_existing(const struct proposal *p, FILE *to)
+{
+	for (int kind = 0; kind < EXISTING_KINDS; kind++) {
+		if (p->base->existing[kind] != EXISTING_REPORT)
+			continue;
+		fputs("# What processes hold when it is attached is reported, not refused: for "
+		      "that, write\n"
+		      "#   existing: {default: refuse, keep: [stdio, journal, notify]}\n",
+		      to);
+		return;
+	}
+}
+
 static void put_includes(const struct proposal *p, FILE *to)
 {
 	for (size_t i = 0; i < p->includes.n; i++) {
@@ -131,6 +145,7 @@ int proposal_head(struct proposal *p, char **ret)
 	fputs(",\n# whose own rules come first; its comments are not carried over.\n", to);
 	put_lacks(p, to);
 	put_figures(p, to);
+	put_existing(p, to);
 	put_includes(p, to);
 	put_remarks(p, to);
 	return fclose(to) ? -ENOMEM : 0;
