@@ -195,8 +195,12 @@ static __always_inline bool bh_walk_ends_near(struct bh_walk *w)
 	bh_match_path(w->s, slot);
 	slot->near = BH_NEAR_NO;
 	if (slot->reason || slot->masks.audit & (slot->perms | slot->any) ||
-	    !(bh_masks_allow(slot->masks.allow, slot->perms) || slot->masks.allow & slot->any))
+	    !(bh_masks_allow(slot->masks.allow, slot->perms) || slot->masks.allow & slot->any)) {
+		/* Of the path the slot has the last name alone, which must not be judged as one in the
+		 * filesystem's root if no other try is left. */
+		slot->fault = BH_REASON_UNSURE_RACE;
 		return false;
+	}
 	slot->near = BH_NEAR_JUDGED;
 	return true;
 }

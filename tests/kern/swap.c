@@ -31,6 +31,7 @@
 #define PAUSE_SHORT 4095
 #define PAUSE_LIMIT 40000
 #define PAUSE_PATIENT 10000000
+#define LEAF_SWAPS 21 /* at a time, an odd number: most opens are to meet one */
 
 /* A name that is opened once a round. What stands beside one that was opened before is judged by their directory's
  * state. */
@@ -321,6 +322,30 @@ static int swap_files(struct cell *cell _unused_, int side _unused_)
 		       : 0;
 }
 
+/* Two files that change their names all the time in a directory where nothing may be read, while names like theirs
+ * may be read in the filesystem's root: of a walk that is disturbed no part is taken for the whole. */
+static struct rule leaf_rules[] = {
+	{.effect = RULE_ALLOW, .perms = BH_PERM_READ, .glob = (char *)"/leaf-*"},
+	{.effect = RULE_ALLOW, .perms = BH_PERM_READ, .glob = (char *)FIXTURE_OPEN},
+};
+static const struct cell_options leaf_options = {.rules = leaf_rules, .nrules = 2};
+
+static int prepare_leaves(void)
+{
+	int r = put(FIXTURE "/secret", FIXTURE "/secret/leaf-one", "secret\n");
+
+	return r ?: put(FIXTURE "/secret", FIXTURE "/secret/leaf-two", "secret\n");
+}
+
+static int swap_leaves(struct cell *cell _unused_, int side _unused_)
+{
+	for (int i = 0; i < LEAF_SWAPS; i++)
+		if (renameat2(AT_FDCWD, FIXTURE "/secret/leaf-one", AT_FDCWD,
+			      FIXTURE "/secret/leaf-two", RENAME_EXCHANGE) < 0)
+			return -errno;
+	return 0;
+}
+
 static int prepare_mount(void)
 {
 	int r = put(MNT, MNT "/key", "moves\n");
@@ -468,6 +493,17 @@ static const struct kind files_kind = {
 	.swap = swap_files,
 };
 
+static const struct kind leaves_kind = {
+	.targets = {{.path = FIXTURE "/secret/leaf-one", .expect = {EACCES, EACCES}},
+		    {.path = FIXTURE "/secret/leaf-two", .expect = {EACCES, EACCES}},
+		    ALWAYS_OPEN,
+		    NEVER_OPEN},
+	.options = &leaf_options,
+	.prepare = prepare_leaves,
+	.swap = swap_leaves,
+	.swaps = 500,
+};
+
 static const struct kind mount_kind = {
 	.targets = {{.path = MNT "/key", .expect = {0, EACCES}}, ALWAYS_OPEN, NEVER_OPEN},
 	.prepare = prepare_mount,
@@ -577,6 +613,7 @@ RACE(closed)
 RACE(shown)
 RACE(directories)
 RACE(files)
+RACE(leaves)
 RACE(mount)
 RACE(mount_move)
 RACE(reload)
@@ -589,6 +626,7 @@ const struct test_case swap_cases[] = {
 	{"race/half-renamed-open", case_shown, CASE_ALLOWS},
 	{"race/exchange-directories", case_directories, CASE_REFUSES},
 	{"race/exchange-files", case_files, CASE_REFUSES},
+	{"race/exchange-leaves", case_leaves, CASE_REFUSES},
 	{"race/mount", case_mount, CASE_REFUSES},
 	{"race/mount-move", case_mount_move, CASE_REFUSES},
 	{"race/reload", case_reload, CASE_REFUSES},
