@@ -70,6 +70,7 @@
 #define DCACHE_OP_COMPARE (1 << 1)
 #define DCACHE_OP_REVALIDATE (1 << 2)
 #define DCACHE_DISCONNECTED (1 << 5)
+#define DCACHE_CANT_MOUNT (1 << 8)
 #define RWSEM_WRITER_LOCKED (1 << 0) /* kernel/locking/rwsem.c */
 #define FS_REQUIRES_DEV 1	     /* linux/fs.h */
 #define S_IFMT 00170000		     /* linux/stat.h */

@@ -41,13 +41,10 @@ __noinline int bh_directory_keep(const struct bh_subject *s, const struct bh_slo
 
 static __always_inline struct bh_directory *bh_directory_of(__u64 inode)
 {
-	/* Objects of one slab: the low bits say nothing.  Knuth's multiplier. */
-	__u32 index = ((__u32)(inode >> 5) * 2654435761u) >> 16 & (BH_DIRECTORIES - 1);
+	__u32 index = bh_hash_address(inode) & (BH_DIRECTORIES - 1);
 
 	return bpf_map_lookup_elem(&bh_directories, &index);
 }
-
-#define BH_READ_ONCE(x) (*(volatile typeof(x) *)&(x))
 
 /* Several may write, on one CPU or on two: who comes second writes nothing. Ended by *seq = *ret_seq + 2. */
 static __always_inline bool bh_write_begin(__u32 *seq, __u32 *ret_seq)
@@ -122,15 +119,6 @@ static __always_inline bool bh_has_one_name(struct dentry *dentry, struct inode 
 		return false;
 	type = inode->i_mode & S_IFMT;
 	return type == S_IFDIR || (type == S_IFREG && inode->__i_nlink == 1);
-}
-
-/* Is a name in this directory being changed? Names are, by the VFS's rule, under its lock alone. */
-static __always_inline __u32 bh_is_changing(struct inode *directory)
-{
-	/* PREEMPT_RT has another kind of lock: nothing is kept there. */
-	if (!bpf_core_field_exists(directory->i_rwsem.count))
-		return 1;
-	return directory->i_rwsem.count.counter & RWSEM_WRITER_LOCKED;
 }
 
 #endif

@@ -50,6 +50,13 @@ int bh_place_links(const struct bh_subject *s, struct bh_slot *slot)
 	return 0;
 }
 
+int bh_is_losing(__u64 inode)
+{
+	__u64 *losing = bh_losing_of(inode);
+
+	return !losing || *losing == inode;
+}
+
 /* --- made inside --- */
 
 /* What is full is not marked: such files count as linked outside. */

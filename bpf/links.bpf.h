@@ -41,6 +41,24 @@ static __always_inline void bh_made_delete(const struct bh_inode *inode, const s
 		__sync_fetch_and_add(&tally->made, -1);
 }
 
+#define BH_READ_ONCE(x) (*(volatile typeof(x) *)&(x))
+
+/* 16 bits. Objects of one slab: the low bits say nothing.  Knuth's multiplier. */
+static __always_inline __u32 bh_hash_address(__u64 address)
+{
+	return ((__u32)(address >> 5) * 2654435761u) >> 16;
+}
+
+/* Is a name in this directory, or are a file's, being changed? Names are, by the VFS's rule, under their
+ * directory's lock alone, and a file's number of them under its own. */
+static __always_inline __u32 bh_is_changing(struct inode *inode)
+{
+	/* PREEMPT_RT has another kind of lock: nothing is kept there. */
+	if (!bpf_core_field_exists(inode->i_rwsem.count))
+		return 1;
+	return inode->i_rwsem.count.counter & RWSEM_WRITER_LOCKED;
+}
+
 static __always_inline bool bh_is_regular(struct inode *inode)
 {
 	return (inode->i_mode & S_IFMT) == S_IFREG;
@@ -67,17 +85,48 @@ static __always_inline void bh_link_made(const struct bh_subject *s, struct dent
 }
 
 /* Was this name taken away, from what is still open by it? O_TMPFILE is not found by its first one either;
- * what is its own root, as pidfds and memory, has none. */
+ * what is its own root, as pidfds and memory, has none. Nothing can be mounted any more on a name that is
+ * about to be unhashed. */
 static __always_inline bool bh_is_dead_name(struct dentry *dentry)
 {
-	return !dentry->d_hash.pprev && dentry->d_parent != dentry;
+	return (!BH_READ_ONCE(dentry->d_hash.pprev) ||
+		BH_READ_ONCE(dentry->d_flags) & DCACHE_CANT_MOUNT) &&
+	       dentry->d_parent != dentry;
 }
 
-/* Is it judged by more than this name? One that is none any more is judged as it was (/proc/self/fd leads
- * there), and what the file is still called counts beside it. */
+/* As a number, to be calculated with. */
+static __always_inline __u64 bh_inode_address(struct dentry *dentry)
+{
+	return (__u64)BPF_CORE_READ(dentry, d_inode);
+}
+
+/* Where who takes a name from a file with several says so. */
+static __always_inline __u64 *bh_losing_of(__u64 inode)
+{
+	__u32 index = bh_hash_address(inode) & (BH_LOSING - 1);
+
+	return bpf_map_lookup_elem(&bh_losing, &index);
+}
+
+/* Is the inode at this address, which is locked, losing one of several names? */
+__noinline int bh_is_losing(__u64 inode);
+
+/*
+ * Is it judged by more than this name? One that is none any more is judged as it was (/proc/self/fd leads
+ * there), and what the file is still called counts beside it. A file counts one name less before the name
+ * that it loses is unhashed: until there it is locked, or the name is dead already. In this order each of
+ * the three is seen.
+ */
 static __always_inline bool bh_has_other_names(struct dentry *dentry, struct inode *inode)
 {
-	return inode && inode->i_nlink + bh_is_dead_name(dentry) > 1 && bh_is_regular(inode);
+	__u32 links;
+
+	if (!inode || !bh_is_regular(inode))
+		return false;
+	links = BH_READ_ONCE(inode->__i_nlink);
+	if (links == 1 && bh_is_changing(inode) && bh_is_losing(bh_inode_address(dentry)))
+		return true;
+	return links + bh_is_dead_name(dentry) > 1;
 }
 
 /* What is behind a name: of what has none but this one that is all. */

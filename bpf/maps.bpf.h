@@ -195,6 +195,14 @@ struct {
 	__type(value, __u64);
 } bh_asked SEC(".maps");
 
+/* Addresses of inodes that lost, or are losing, one of several names. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, BH_LOSING);
+	__type(key, __u32);
+	__type(value, __u64);
+} bh_losing SEC(".maps");
+
 /* By a number made of the address of the directory's inode, and the generation. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -203,6 +203,20 @@ static __always_inline void bh_name_lost(struct dentry *trusted)
 		__sync_fetch_and_add(&known->moves, 1);
 }
 
+/* One of several. An exchange, which takes none, says so for nothing. */
+static __always_inline void bh_losing_mark(struct dentry *name)
+{
+	struct inode *inode = name->d_inode;
+	__u64 address, *losing;
+
+	if (!inode || inode->i_nlink < 2 || !bh_is_regular(inode))
+		return;
+	address = bh_inode_address(name);
+	losing = bh_losing_of(address);
+	if (losing)
+		*losing = address;
+}
+
 SEC("lsm/inode_link")
 int BPF_PROG(bh_inode_link, struct dentry *old, struct inode *dir, struct dentry *new, int ret)
 {
@@ -222,6 +236,7 @@ int BPF_PROG(bh_inode_rename, struct inode *old_dir, struct dentry *old, struct 
 		return ret;
 	bh_name_lost(old);
 	bh_name_lost(new);
+	bh_losing_mark(target);
 	bh_names_given(BH_READONLY(struct dentry, old), target, false);
 	/* With two names it may be an exchange, which the hook is not told: then it keeps both. */
 	if (bpf_get_current_task_btf()->bpf_storage)
@@ -239,6 +254,7 @@ int BPF_PROG(bh_inode_unlink, struct inode *dir, struct dentry *dentry, int ret)
 	/* Of what has one name nothing is left that could be asked for. */
 	if (name->d_inode && name->d_inode->i_nlink > 1)
 		bh_name_lost(dentry);
+	bh_losing_mark(name);
 	if (bpf_get_current_task_btf()->bpf_storage)
 		bh_made_forget(name, 2);
 	return 0;

@@ -426,10 +426,12 @@ bh_judge_keep(const struct bh_subject *s, struct dentry *trusted, struct inode *
 		k->known = bh_known_of(inode, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (k->known)
 		k->moves = k->known->moves;
-	slot = bh_look_near(s, dentry, k->one || bh_may_near(dentry), r);
+	slot = bh_look_near(s, dentry, bh_may_near(dentry), r);
 	if (!slot || slot->near != BH_NEAR_JUDGED)
 		ret = bh_judge_place(s, r, slot);
-	if (slot && k->known && slot->near != BH_NEAR_NO)
+	/* A name that is taken away is hashed still when the file has one less. Asked again behind the walk,
+	 * which saw whether names there change, it is either gone or lost after `moves` was read. */
+	if (slot && k->known && slot->near != BH_NEAR_NO && !bh_is_dead_name(dentry))
 		bh_known_keep(s, k->known, slot, k->epoch, k->moves);
 	bh_slot_release(slot);
 	return ret;

@@ -29,6 +29,9 @@
 #define BH_DIRECTORIES 4096
 /* Files whose last opening is remembered, a power of two: 64 KiB. At the bound: of two one counts as new. */
 #define BH_ASKED 8192
+/* Files that are losing one of several names, a power of two: 32 KiB, for what a few processors do at a time.
+ * At the bound: of two that lose one at once, one is judged by the name alone that it loses. */
+#define BH_LOSING 4096
 /* cgroup levels asked: more than a kernel can nest, whose struct cgroup holds a pointer to each of its
  * ancestors and is one kmalloc, of 4 MiB at most. At the bound: refused, UNSURE_DEPTH. */
 #define BH_MAX_CGROUP_DEPTH (1u << 19)

@@ -346,6 +346,40 @@ static int swap_leaves(struct cell *cell _unused_, int side _unused_)
 	return 0;
 }
 
+/* A file that is not to be read has for a while a name by which it may be. */
+static int prepare_name(void)
+{
+	int r = put(FIXTURE "/secret", FIXTURE "/secret/named", "moves\n");
+
+	if (r == 0 && link(FIXTURE "/secret/named", FIXTURE "/open/named") < 0)
+		r = -errno;
+	return r;
+}
+
+static int swap_name(struct cell *cell _unused_, int side)
+{
+	int r = side ? unlink(FIXTURE "/open/named")
+		     : link(FIXTURE "/secret/named", FIXTURE "/open/named");
+
+	return r < 0 ? -errno : 0;
+}
+
+/* The same where a pattern denies the file: no name of it may be read at any time. */
+static struct rule denied_rules[] = {
+	{.effect = RULE_ALLOW, .perms = BH_PERM_READ, .glob = (char *)FIXTURE "/**"},
+	{.effect = RULE_DENY, .perms = BH_PERM_READ, .glob = (char *)FIXTURE "/secret/**"},
+};
+static const struct cell_options denied_options = {.rules = denied_rules, .nrules = 2};
+
+static int prepare_denied_name(void)
+{
+	int r = put(FIXTURE "/secret", FIXTURE "/secret/named", "secret\n");
+
+	if (r == 0 && link(FIXTURE "/secret/named", FIXTURE "/open/named") < 0)
+		r = -errno;
+	return r;
+}
+
 static int prepare_mount(void)
 {
 	int r = put(MNT, MNT "/key", "moves\n");
@@ -504,6 +538,26 @@ static const struct kind leaves_kind = {
 	.swaps = 500,
 };
 
+static const struct kind name_kind = {
+	.targets = {NEVER_OPEN,
+		    {.path = FIXTURE "/open/named", .expect = {0, ENOENT}},
+		    {.path = FIXTURE "/secret/named", .expect = {EACCES, EACCES}, .fixed = true},
+		    ALWAYS_OPEN},
+	.prepare = prepare_name,
+	.swap = swap_name,
+};
+
+static const struct kind denied_name_kind = {
+	.targets = {NEVER_OPEN,
+		    {.path = FIXTURE "/open/named", .expect = {EACCES, ENOENT}},
+		    {.path = FIXTURE "/open/named", .expect = {EACCES, ENOENT}},
+		    {.path = FIXTURE "/open/named", .expect = {EACCES, ENOENT}},
+		    ALWAYS_OPEN},
+	.options = &denied_options,
+	.prepare = prepare_denied_name,
+	.swap = swap_name,
+};
+
 static const struct kind mount_kind = {
 	.targets = {{.path = MNT "/key", .expect = {0, EACCES}}, ALWAYS_OPEN, NEVER_OPEN},
 	.prepare = prepare_mount,
@@ -614,6 +668,8 @@ RACE(shown)
 RACE(directories)
 RACE(files)
 RACE(leaves)
+RACE(name)
+RACE(denied_name)
 RACE(mount)
 RACE(mount_move)
 RACE(reload)
@@ -627,6 +683,8 @@ const struct test_case swap_cases[] = {
 	{"race/exchange-directories", case_directories, CASE_REFUSES},
 	{"race/exchange-files", case_files, CASE_REFUSES},
 	{"race/exchange-leaves", case_leaves, CASE_REFUSES},
+	{"race/name", case_name, CASE_REFUSES},
+	{"race/denied-name", case_denied_name, CASE_REFUSES},
 	{"race/mount", case_mount, CASE_REFUSES},
 	{"race/mount-move", case_mount_move, CASE_REFUSES},
 	{"race/reload", case_reload, CASE_REFUSES},
