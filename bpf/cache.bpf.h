@@ -112,13 +112,16 @@ static __always_inline bool bh_has_one_name(struct dentry *dentry, struct inode 
 {
 	__u32 type;
 
-	if (!inode || dentry->d_inode != inode || dentry->d_flags & BH_DENTRY_ODD)
-		return false;
-	/* The one name can be another than this one, which the file has lost. */
-	if (bh_is_dead_name(dentry))
+	if (!inode || dentry->d_inode != inode)
 		return false;
 	type = inode->i_mode & S_IFMT;
-	return type == S_IFDIR || (type == S_IFREG && inode->__i_nlink == 1);
+	if (type != S_IFDIR && (type != S_IFREG || !bh_has_one_link(dentry, inode)))
+		return false;
+	/* The one name can be another than this one, which the file has lost (bh_is_dead_name; flags are loaded
+	 * once). */
+	if (BH_READ_ONCE(dentry->d_flags) & (BH_DENTRY_ODD | DCACHE_CANT_MOUNT))
+		return false;
+	return BH_READ_ONCE(dentry->d_hash.pprev) || dentry->d_parent == dentry;
 }
 
 #endif

@@ -111,22 +111,22 @@ static __always_inline __u64 *bh_losing_of(__u64 inode)
 /* Is the inode at this address, which is locked, losing one of several names? */
 __noinline int bh_is_losing(__u64 inode);
 
-/*
- * Is it judged by more than this name? One that is none any more is judged as it was (/proc/self/fd leads
- * there), and what the file is still called counts beside it. A file counts one name less before the name
- * that it loses is unhashed: until there it is locked, or the name is dead already. In this order each of
- * the three is seen.
- */
+/* A file counts one name less before the name that it loses is unhashed: until there it is locked, or the name is
+ * dead already. Who asks in this order, and then whether the name is dead, sees one of the three. */
+static __always_inline bool bh_has_one_link(struct dentry *dentry, struct inode *inode)
+{
+	if (BH_READ_ONCE(inode->__i_nlink) != 1)
+		return false;
+	return !bh_is_changing(inode) || !bh_is_losing(bh_inode_address(dentry));
+}
+
+/* Is it judged by more than this name? One that is none any more is judged as it was (/proc/self/fd leads
+ * there), and what the file is still called counts beside it. */
 static __always_inline bool bh_has_other_names(struct dentry *dentry, struct inode *inode)
 {
-	__u32 links;
-
-	if (!inode || !bh_is_regular(inode))
+	if (!inode || !bh_is_regular(inode) || !BH_READ_ONCE(inode->__i_nlink))
 		return false;
-	links = BH_READ_ONCE(inode->__i_nlink);
-	if (links == 1 && bh_is_changing(inode) && bh_is_losing(bh_inode_address(dentry)))
-		return true;
-	return links + bh_is_dead_name(dentry) > 1;
+	return !bh_has_one_link(dentry, inode) || bh_is_dead_name(dentry);
 }
 
 /* What is behind a name: of what has none but this one that is all. */

@@ -59,6 +59,7 @@ struct bh_slot {
 	__u32 end;	  /* of what the matcher takes */
 	__u32 near;	  /* enum bh_near */
 	__u32 found;	  /* the walk ended at a directory whose state is known */
+	__u32 keeps;	  /* what is found out of the file is kept */
 	__u32 perms, any; /* that are asked for */
 	__u64 directory;  /* address of the inode that the last component stands in */
 	__u64 freed;	  /* struct bh_directory, while it stood there */

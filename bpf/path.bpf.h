@@ -84,19 +84,21 @@ static __always_inline __u32 bh_dentry_seq(struct dentry *dentry)
  * compiled: the verifier would follow both in every hook.
  */
 
-/* What a walk that may end near sees while the dentry is seen to stand in the directory: whether names there
- * change, and in the first step what is known of it. */
+/* What a walk that may end near sees while the dentry is seen to stand in the directory: in the first step what is
+ * known of it, and whether names there change, unless the walk ends there and nothing is kept. */
 static __always_inline void bh_walk_near(struct bh_walk *w, struct dentry *dentry,
 					 struct dentry *parent, __u64 step)
 {
 	struct inode *directory = parent->d_inode;
 	struct bh_slot *slot = w->slot;
 
+	if (!step && slot->near == BH_NEAR_MAY) {
+		slot->directory = (__u64)directory;
+		slot->found = bh_directory_find(w->s, slot);
+		if (slot->found && !slot->keeps)
+			return;
+	}
 	slot->odd |= (dentry->d_flags & BH_DENTRY_ODD) | bh_is_changing(directory);
-	if (step || slot->near != BH_NEAR_MAY)
-		return;
-	slot->directory = (__u64)directory;
-	slot->found = bh_directory_find(w->s, slot);
 }
 
 /* Pass one: note the dentry, put "/name" before what is there, go up. */
@@ -398,6 +400,7 @@ struct bh_keeping {
 
 static __always_inline struct bh_slot *bh_look_near(const struct bh_subject *s,
 						    struct dentry *dentry, bool may,
+						    const struct bh_keeping *k,
 						    const struct bh_refusal *r)
 {
 	struct bh_slot *slot = bh_slot_claim();
@@ -405,6 +408,7 @@ static __always_inline struct bh_slot *bh_look_near(const struct bh_subject *s,
 	if (!slot)
 		return NULL;
 	slot->near = may ? BH_NEAR_MAY : BH_NEAR_NO;
+	slot->keeps = k->known != NULL;
 	slot->perms = r->perms;
 	slot->any = r->any;
 	bh_look_near_in(s, slot, dentry);
@@ -426,7 +430,7 @@ bh_judge_keep(const struct bh_subject *s, struct dentry *trusted, struct inode *
 		k->known = bh_known_of(inode, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (k->known)
 		k->moves = k->known->moves;
-	slot = bh_look_near(s, dentry, bh_may_near(dentry), r);
+	slot = bh_look_near(s, dentry, k->one || bh_may_near(dentry), k, r);
 	if (!slot || slot->near != BH_NEAR_JUDGED)
 		ret = bh_judge_place(s, r, slot);
 	/* A name that is taken away is hashed still when the file has one less. Asked again behind the walk,
