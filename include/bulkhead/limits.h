@@ -138,6 +138,9 @@
 /* Of these, lines about what was revoked: 2 KiB each at most, as they are written. At the bound: the
  * others are in the report of the attach alone. */
 #define BH_MAX_RECORD_LINES 16
+/* And the programs that run what they are given: as JSON, some fifty of them. At the bound: "and N more", which
+ * bulkhead check lists. */
+#define BH_MAX_RECORD_AUTHORITY (8u << 10)
 /* Compartment and policy names, NUL included. */
 #define BH_NAME_SIZE 64
 

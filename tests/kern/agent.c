@@ -478,6 +478,45 @@ static int case_revoked_descriptor(struct kern *kern)
 	return 0;
 }
 
+static int status_says(const char *when, const char *words)
+{
+	static const char *const status[] = {"bulkhead", "status", NULL};
+	char text[4096];
+
+	CHECK(run_printing(status, text, sizeof(text)) == 0 && strstr(text, words),
+	      "status, %s: %s", when, text);
+	return 0;
+}
+
+/* Shell authority is told of the text in force: not of one that was edited, by whatever agent. */
+static int case_authority(struct kern *kern _unused_)
+{
+	static const char *const json[] = {"bulkhead", "status", "--json", NULL};
+	_cleanup_scene_ struct scene s = {};
+	char text[1 << 14];
+
+	if (scene_init(&s, "plain") || write_policy(&s, "") || provider_start(&s, "poll", "1") ||
+	    began_open(&s) || agent_start(&s))
+		return -1;
+	CHECK(attach(&s) == 0, "attach failed");
+	if (status_says("attached", ": no interpreter may be run: no shell authority\n"))
+		return -1;
+	agent_end(&s, SIGKILL);
+	if (write_policy(&s, "  - {allow: [read, interp], on: [/usr/bin/dash]}\n") ||
+	    agent_start(&s) || status_says("edited", ": no interpreter may be run"))
+		return -1;
+	CHECK(reload() == 0, "reload failed");
+	if (status_says("reloaded", ": shell authority: /usr/bin/dash (shell)\n"))
+		return -1;
+	CHECK(run_printing(json, text, sizeof(text)) == 0 &&
+		      strstr(text, "\"path\": \"/usr/bin/dash\"") &&
+		      strstr(text, "\"kind\": \"shell\"") &&
+		      strstr(text, "\"file\": \"/run/edited.yaml\""),
+	      "status --json: %s", text);
+	CHECK(detach(&s) == 0, "detach failed");
+	return 0;
+}
+
 /* A process that never freezes: attach ends in time, names it, and thaws the others. */
 static int case_stuck(struct kern *kern _unused_)
 {
@@ -697,6 +736,7 @@ const struct test_case agent_cases[] = {
 	{"agent/edited-while-away", case_edited_while_away, CASE_REFUSES},
 	{"agent/held-descriptor", case_held_descriptor, CASE_ALLOWS},
 	{"agent/revoked-descriptor", case_revoked_descriptor, CASE_REFUSES},
+	{"agent/authority", case_authority, CASE_ALLOWS},
 	{"agent/stuck", case_stuck, CASE_ALLOWS},
 	{"agent/caller", case_caller, CASE_ALLOWS},
 	{},

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/cleanup.h"
+#include "cli/cli.h"
 #include "cli/explain.h"
 #include "kern/kern.h"
 
@@ -345,6 +346,93 @@ static void test_explain(void **state _unused_)
 	}
 }
 
+/* --- check and status: shell authority --- */
+
+/* Printed where it is, and where there is none that is said. */
+static void test_check_authority(void **state _unused_)
+{
+	static const struct {
+		const char *exec, *text; /* %1$s: the file */
+	} cases[] = {
+		{"[/n/tool]", "KiB\n  no interpreter may be run: no shell authority\n"},
+		{"[/n/bash, /n/env, \"/n/python3*\"]",
+		 "KiB\n  shell authority: these run what they are given\n"
+		 "    %s:6: /n/bash (shell), /n/env (runs what it is given),"},
+		{"[\"/n/**\"]", "    %s:6: /n/** (any program)\n"},
+	};
+	char path[] = "/tmp/test_cli_check.XXXXXX", out[4096], wanted[512];
+	const char *const words[] = {"check", path, NULL};
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0 && fchmod(fd, 0644) == 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct error error = {0};
+
+		assert_int_equal(ftruncate(fd, 0), 0);
+		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+		assert_true(dprintf(fd,
+				    "version: 1\nname: t\nmode: enforce\nnetwork: none\n"
+				    "exec:\n  - on: %s\n",
+				    cases[i].exec) > 0);
+		snprintf(wanted, sizeof(wanted), cases[i].text, path);
+		assert_int_equal(run_words(words, out, sizeof(out), &error), 0);
+		if (!strstr(out, wanted))
+			fail_msg("row %zu: %s", i, out);
+	}
+	close(fd);
+	unlink(path);
+}
+
+/* What people are shown of {"compartments": [...]}. */
+static void shown(const char *authority, char *out, size_t size)
+{
+	_cleanup_fclose_ FILE *file = tmpfile();
+	int before = dup(STDOUT_FILENO);
+	json_t *array =
+		json_pack("[{s:i, s:s, s:s, s:o}]", "id", 3, "name", "reader", "state", "enforced",
+			  "shell_authority", json_loads(authority, JSON_DECODE_ANY, NULL));
+
+	assert_non_null(array);
+	fflush(stdout);
+	dup2(fileno(file), STDOUT_FILENO);
+	show_compartments(array);
+	fflush(stdout);
+	dup2(before, STDOUT_FILENO);
+	close(before);
+	json_decref(array);
+	rewind(file);
+	out[fread(out, 1, size - 1, file)] = '\0';
+}
+
+static void test_status_authority(void **state _unused_)
+{
+#define ONE(path) "{\"path\": \"" path "\", \"what\": \"shell\"}"
+	static const struct {
+		const char *authority, *text;
+	} cases[] = {
+		{"{\"programs\": [], \"more\": 0}",
+		 "\nreader (3): no interpreter may be run: no shell authority\n"},
+		{"{\"programs\": [" ONE("/a") "], \"more\": 0}",
+		 "\nreader (3): shell authority: /a (shell)\n"},
+		{"{\"programs\": [" ONE("/a") "," ONE("/b") "], \"more\": 7}",
+		 "\nreader (3): shell authority: /a (shell), /b (shell), and 7 more\n"},
+		{"{\"programs\": [" ONE("/a") "," ONE("/b") "," ONE("/c") "," ONE("/d") "," ONE(
+			 "/e") "," ONE("/f") "," ONE("/g") "], \"more\": 2}",
+		 "/f (shell), and 3 more\n"},
+		{"{\"programs\": [], \"more\": 2}", "\nreader (3): shell authority: 2 more\n"},
+	};
+	char out[4096];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		shown(cases[i].authority, out, sizeof(out));
+		if (!strstr(out, cases[i].text))
+			fail_msg("row %zu: %s", i, out);
+	}
+	/* Of what an older agent attached nothing is claimed. */
+	shown("null", out, sizeof(out));
+	assert_null(strstr(out, "authority"));
+}
+
 /* The keys that programs rely on. */
 static void test_explain_json(void **state _unused_)
 {
@@ -445,12 +533,20 @@ static void test_event_find(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_options),	   cmocka_unit_test(test_command),
-		cmocka_unit_test(test_there),	   cmocka_unit_test(test_help_option),
-		cmocka_unit_test(test_refusals),   cmocka_unit_test(test_find),
-		cmocka_unit_test(test_help),	   cmocka_unit_test(test_page),
-		cmocka_unit_test(test_explain),	   cmocka_unit_test(test_explain_json),
-		cmocka_unit_test(test_event_find), cmocka_unit_test(test_log),
+		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_command),
+		cmocka_unit_test(test_there),
+		cmocka_unit_test(test_help_option),
+		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_help),
+		cmocka_unit_test(test_page),
+		cmocka_unit_test(test_explain),
+		cmocka_unit_test(test_explain_json),
+		cmocka_unit_test(test_check_authority),
+		cmocka_unit_test(test_status_authority),
+		cmocka_unit_test(test_event_find),
+		cmocka_unit_test(test_log),
 	};
 
 	return cmocka_run_group_tests(tests, write_policy, remove_policy);

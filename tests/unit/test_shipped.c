@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/cleanup.h"
-#include "policy/policy.h"
+#include "policy/authority.h"
 #include "policy/rewrite.h"
 #include "tree.h"
 
@@ -798,6 +798,77 @@ static void test_runtimes(void **state)
 	policy_free(policy);
 }
 
+/* Under a root where no program is a link, so that the list is the same on every machine. */
+static struct policy *load_unlinked(const char *name)
+{
+	char path[PATH_MAX], root[64];
+	const struct policy_options options = {.include_dir = include_dir, .root = root};
+	struct policy *policy = NULL;
+	struct error error = {0};
+
+	snprintf(root, sizeof(root), "%s/root", dir);
+	if (!mkdir(root, 0755)) {
+		snprintf(path, sizeof(path), "%s/lib", root);
+		assert_int_equal(symlink("usr/lib", path), 0);
+		snprintf(path, sizeof(path), "%s/bin", root);
+		assert_int_equal(symlink("usr/bin", path), 0);
+	}
+	snprintf(path, sizeof(path), "%s/%s.yaml", include_dir, name);
+	if (policy_load(path, &options, &policy, &error) < 0)
+		fail_msg("%s", error.text);
+	return policy;
+}
+
+#define GIT                                                                   \
+	"/usr/bin/git /usr/bin/git-receive-pack /usr/bin/git-upload-archive " \
+	"/usr/bin/git-upload-pack "                                           \
+	"/usr/lib/git-core/* "
+#define SHELL                                                                                      \
+	"/usr/bin/sh /usr/bin/dash /usr/bin/bash /usr/bin/env /usr/bin/install /usr/bin/sort "     \
+	"/usr/bin/split /usr/bin/timeout /usr/bin/xargs /usr/bin/awk /usr/bin/find /usr/bin/less " \
+	"/usr/bin/rg /usr/bin/sed /usr/bin/tar /usr/bin/zip "
+#define VENDOR "/usr/lib/node_modules/@openai/codex/**/vendor/*/"
+
+/* What each policy lets run that runs what it is given: a name that is new here is meant to be. */
+static void test_authority(void **state)
+{
+	static const struct {
+		const char *name, *found;
+	} cases[] = {
+		{"strict", "/srv/strict/bin/* "},
+		{"demo", "/usr/bin/node "},
+		{"mcp-filesystem", "/usr/bin/node "},
+		{"mcp-github", ""},
+		{"codex",
+		 GIT SHELL "/usr/bin/bwrap /usr/bin/socat " VENDOR "bin/* " VENDOR "codex/* " VENDOR
+			   "codex-path/* " VENDOR "codex-resources/* " VENDOR
+			   "path/* /usr/bin/node /usr/bin/python3* /srv/codex/workspace/** "},
+		{"claude-code", GIT SHELL "/opt/claude/* /opt/claude/**/vendor/** /usr/bin/node "
+					  "/usr/bin/python3* /srv/claude/workspace/** "},
+	};
+
+	(void)state;
+	if (geteuid())
+		return; /* links are followed that are root's */
+	/* Each policy has a row. */
+	assert_int_equal(N_OF(cases), policies);
+	for (size_t i = 0; i < N_OF(cases); i++) {
+		struct policy *policy = load_unlinked(cases[i].name);
+		struct authorities found = {0};
+		char text[4096] = "";
+
+		assert_int_equal(authorities_find(policy, &found), 0);
+		for (size_t j = 0; j < found.n; j++) {
+			strncat(text, found.items[j].path, sizeof(text) - strlen(text) - 1);
+			strncat(text, " ", sizeof(text) - strlen(text) - 1);
+		}
+		if (strcmp(text, cases[i].found) != 0)
+			fail_msg("%s: %s", cases[i].name, text);
+		authorities_done(&found);
+		policy_free(policy);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -808,6 +879,7 @@ int main(void)
 		cmocka_unit_test(test_providers),
 		cmocka_unit_test(test_clients),
 		cmocka_unit_test(test_runtimes),
+		cmocka_unit_test(test_authority),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -3,11 +3,84 @@
  * too much for one does not depend on those. */
 #include <errno.h>
 #include "audit/names.h"
+#include <string.h>
+#include "audit/escape.h"
 #include "cli.h"
 #include "compart/policies.h"
-#include "policy/policy.h"
+#include "policy/authority.h"
 
 DEFINE_CLEANUP(struct policy *, policy_free)
+
+/* Columns of a line, where words allow it. */
+#define WIDTH 100
+#define INDENT "      "
+
+/* Puts `word` behind what stands in the line, or into the next one. */
+static void put_word(size_t *column, const char *word)
+{
+	size_t length = strlen(word);
+
+	if (*column && *column + 1 + length > WIDTH) {
+		fputs("\n" INDENT, stdout);
+		*column = strlen(INDENT);
+	} else if (*column) {
+		putchar(' ');
+		++*column;
+	}
+	fputs(word, stdout);
+	*column += length;
+}
+
+static bool is_same_place(const struct place *a, const struct place *b)
+{
+	return a->file == b->file && a->line == b->line;
+}
+
+/* "/usr/bin/dash (shell),", the comma if another one stands on the line of the policy. */
+static int put_program(size_t *column, const struct authority *item, bool is_last)
+{
+	_cleanup_free_ char *path = escape_line(item->path), *word = NULL;
+
+	if (!path || asprintf(&word, "%s (%s)%s", path, item->what, is_last ? "" : ",") < 0)
+		return -ENOMEM;
+	put_word(column, word);
+	return 0;
+}
+
+/* Items of one line of a policy, from the i-th on. *i: the first of the next line. */
+static int put_place(const struct authorities *found, size_t *i)
+{
+	const struct place *place = &found->items[*i].rule->place;
+	_cleanup_free_ char *file = escape_line(place->file);
+	size_t column;
+	bool is_last = false;
+	int r = 0;
+
+	if (!file)
+		return -ENOMEM;
+	column = (size_t)printf("    %s:%u:", file, place->line);
+	for (; r == 0 && !is_last; ++*i) {
+		is_last = *i + 1 == found->n ||
+			  !is_same_place(place, &found->items[*i + 1].rule->place);
+		r = put_program(&column, &found->items[*i], is_last);
+	}
+	putchar('\n');
+	return r;
+}
+
+/* Disclosed, never refused: whoever may run one of these can do all that the rules allow. */
+static int show_authority(const struct policy *policy, struct error *error)
+{
+	_cleanup_(authorities_done) struct authorities found = {0};
+	int r = authorities_find(policy, &found);
+
+	if (r == 0)
+		puts(found.n ? "  shell authority: these run what they are given"
+			     : "  no interpreter may be run: no shell authority");
+	for (size_t i = 0; r == 0 && i < found.n;)
+		r = put_place(&found, &i);
+	return r ? error_set(error, ENOMEM, "out of memory") : 0;
+}
 
 static int check_one(const char *path, const struct policy_options *options, struct error *error)
 {
@@ -23,7 +96,7 @@ static int check_one(const char *path, const struct policy_options *options, str
 	       policy->name, mode_name(policy->mode), policy->nrules, plural(policy->nrules),
 	       policy->nfiles, plural(policy->nfiles),
 	       (automaton.head.nwords * sizeof(*automaton.words) + 1023) / 1024);
-	return 0;
+	return show_authority(policy, error);
 }
 
 int cmd_check(const struct arguments *arguments, struct error *error _unused_)

@@ -38,6 +38,35 @@ static void show_revoked(const json_t *c)
 		printf("  %s\n", json_string_value(line) ?: "");
 }
 
+/* Of a policy of many: bulkhead check has all, --json those that are recorded. */
+#define AUTHORITY_SHOWN 6
+
+static void show_authority(const json_t *c)
+{
+	const json_t *authority = json_object_get(c, "shell_authority"), *program;
+	const json_t *programs = json_object_get(authority, "programs");
+	size_t i, n = json_array_size(programs), shown = n < AUTHORITY_SHOWN ? n : AUTHORITY_SHOWN;
+	json_int_t more = json_integer_value(json_object_get(authority, "more"));
+
+	/* An older agent's record has none. What is released is nobody's authority. */
+	if (!json_is_object(authority) || !strcmp(text_of(c, "state"), "released") ||
+	    !strcmp(text_of(c, "state"), "gone"))
+		return;
+	printf("%s (%lld): ", text_of(c, "name"),
+	       (long long)json_integer_value(json_object_get(c, "id")));
+	fputs(n || more ? "shell authority: " : "no interpreter may be run: no shell authority",
+	      stdout);
+	for (i = 0; i < shown; i++) {
+		program = json_array_get(programs, i);
+		printf("%s%s (%s)", i ? ", " : "", text_of(program, "path"),
+		       text_of(program, "what"));
+	}
+	more += (json_int_t)(n - shown);
+	if (more)
+		printf("%s%lld more", shown ? ", and " : "", (long long)more);
+	putchar('\n');
+}
+
 void show_compartments(const json_t *array)
 {
 	static const char *const titles[] = {"ID",	"NAME",	     "STATE", "MODE", "PROCESSES",
@@ -73,6 +102,8 @@ void show_compartments(const json_t *array)
 		table_row(table, cells);
 	}
 	table_print(table, stdout);
+	json_array_foreach (array, i, c)
+		show_authority(c);
 	json_array_foreach (array, i, c)
 		show_revoked(c);
 }

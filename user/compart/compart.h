@@ -9,6 +9,7 @@
 #ifndef COMPART_COMPART_H
 #define COMPART_COMPART_H
 
+#include <jansson.h>
 #include <sys/types.h>
 #include "base/log.h"
 #include "kern/kern.h"
@@ -26,6 +27,8 @@ struct compartment {
 	char **vars;	   /* "NAME=value" overrides, NULL-terminated */
 	char *include_dir; /* "": the built-in one */
 	char *digest;	   /* of the text in force, hexadecimal; "" when an older agent attached */
+	/* Shell authority of the text in force: {"programs": [...], "more"}; NULL when an older agent attached. */
+	json_t *authority;
 	char **revoked; /* what it may not use any more of what it held, in words; NULL-terminated */
 	bool starting;	/* attached at a unit's start: what joins is judged from its first exec */
 	pid_t owner;	/* on whose behalf: an empty cgroup of ours goes when it is dead */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "pins.h"
+#include "status.h"
 
 /* Somebody else's enrolment: freeze, inventory and canary, each with its own deadline. */
 #define LOCK_MS 10000
@@ -242,17 +243,21 @@ static int switch_generation(struct kern *kern, struct compartment *c, const str
 
 static int take_policy(struct compartment *c, struct policy *policy, struct error *error)
 {
+	char digest[POLICY_DIGEST_SIZE];
 	_cleanup_free_ char *name = strdup(policy->name);
-	char digest[POLICY_DIGEST_SIZE], *text = strdup(policy_digest_text(policy, digest));
+	_cleanup_free_ char *text = strdup(policy_digest_text(policy, digest));
+	json_t *authority = authority_record(policy);
 
-	if (!name || !text) {
-		free(text);
+	if (!name || !text || !authority) {
+		json_decref(authority);
 		return error_set(error, ENOMEM, "out of memory");
 	}
 	free(c->name);
 	free(c->digest);
+	json_decref(c->authority);
 	c->name = TAKE_PTR(name);
-	c->digest = text;
+	c->digest = TAKE_PTR(text);
+	c->authority = authority;
 	policy_free(c->loaded);
 	c->loaded = policy;
 	return 0;

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include "status.h"
 
 /* Labels that somebody's moves into the frozen subtree keep missing. */
 #define LABEL_TRIES 3
@@ -398,7 +399,9 @@ static int describe(struct compartment *c, const struct attach_request *request)
 	    replace(&c->digest, policy_digest_text(c->loaded, digest)) ||
 	    replace(&c->policy, policy ? policy : request->policy))
 		return -ENOMEM;
-	return 0;
+	json_decref(c->authority);
+	c->authority = authority_record(c->loaded);
+	return c->authority ? 0 : -ENOMEM;
 }
 
 static int prepare(struct compartment *c, const struct attach_request *request, struct error *error)

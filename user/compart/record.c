@@ -58,6 +58,7 @@ void compartment_free(struct compartment *c)
 		free(*text_of(c, i));
 	strings_free(c->vars);
 	strings_free(c->revoked);
+	json_decref(c->authority);
 	policy_free(c->loaded);
 	free(c);
 }
@@ -88,6 +89,10 @@ static json_t *to_json(const struct compartment *c)
 			  (json_int_t)c->owner, "owner_start", (json_int_t)c->owner_start, "vars",
 			  strings_to_json(c->vars), "revoked", strings_to_json(c->revoked));
 
+	if (o && c->authority && json_object_set(o, "authority", c->authority)) {
+		json_decref(o);
+		return NULL;
+	}
 	for (size_t i = 0; o && i < NTEXTS; i++) {
 		if (json_object_set_new(o, texts[i].key, json_string(*text_of(c, i)))) {
 			json_decref(o);
@@ -179,6 +184,7 @@ static int from_json(struct compartment *c, json_t *o, __u32 id)
 	c->starting = starting;
 	c->owner = (pid_t)owner;
 	c->owner_start = (__u64)owner_start;
+	c->authority = json_incref(json_object_get(o, "authority"));
 	r = take_texts(c, o);
 	if (!r)
 		r = take_strings(&c->vars, vars);

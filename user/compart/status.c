@@ -78,14 +78,15 @@ json_t *status_record(struct kern *kern, const struct compartment *c)
 	bool there = kern_compartment_get(kern, c->id, &entry) == 0;
 	bool stands = is_standing(c);
 
-	return json_pack("{s:I, s:o, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o}",
-			 "id", (json_int_t)c->id, "name", text_record(c->name), "state",
-			 state_text(&entry, there, stands), "mode", mode_name(entry.mode),
-			 "generation", (json_int_t)entry.generation, "policy",
-			 text_record(c->policy), "vars", vars_record(c->vars), "include_dir",
-			 text_record(c->include_dir), "digest", text_record(c->digest), "cgroup",
-			 text_record(c->cgroup), "unit", text_record(c->unit), "processes",
-			 (json_int_t)(stands ? count_processes(c->cgroup) : 0), "tally",
-			 tally_record(kern, c->id), "revoked",
-			 revoked_record(kern, c, there ? entry.serial : 0));
+	return json_pack(
+		"{s:I, s:o, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:O?}",
+		"id", (json_int_t)c->id, "name", text_record(c->name), "state",
+		state_text(&entry, there, stands), "mode", mode_name(entry.mode), "generation",
+		(json_int_t)entry.generation, "policy", text_record(c->policy), "vars",
+		vars_record(c->vars), "include_dir", text_record(c->include_dir), "digest",
+		text_record(c->digest), "cgroup", text_record(c->cgroup), "unit",
+		text_record(c->unit), "processes",
+		(json_int_t)(stands ? count_processes(c->cgroup) : 0), "tally",
+		tally_record(kern, c->id), "revoked",
+		revoked_record(kern, c, there ? entry.serial : 0), "shell_authority", c->authority);
 }

@@ -7,8 +7,14 @@
 #include "compart.h"
 
 /* {"id", "name", "state", "mode", "generation", "policy", "vars", "include_dir", "digest", "cgroup", "unit", "processes",
- * "tally": {"refused", "reported", "quiet", "lost", "unsure"}}; NULL when out of memory. */
+ * "tally": {"refused", "reported", "quiet", "lost", "unsure"},
+ * "shell_authority": null or {"programs": [{"path", "pattern", "kind", "what", "file", "line"}], "more"}};
+ * NULL when out of memory. */
 json_t *status_record(struct kern *kern, const struct compartment *c);
+
+/* What status says of a policy's shell authority, in BH_MAX_RECORD_AUTHORITY bytes: shells first, each path once.
+ * NULL when memory is short. */
+json_t *authority_record(const struct policy *policy);
 
 /* Every binding of a unit that is recorded (unit.c): [{"unit", "policy"}]; NULL when memory is short. */
 json_t *unit_bindings(void);

@@ -21,7 +21,7 @@ const struct vector open_vectors[] = {
 	 "contents stay closed: stat, readlink and O_PATH open nothing"},
 	{"inotify", "watch names for changes where file modes let it", "contents stay closed"},
 	{"interpreters", "run any script that an allowed interpreter may read",
-	 "give interpreters read-only trees"},
+	 "give interpreters read-only trees; bulkhead check lists which there are"},
 	{"kept-sockets", "bind, listen and accept on sockets it may create or was left",
 	 "connections out of the compartment are judged"},
 	{"keyrings", "use the keyrings of its session, and have the kernel run /sbin/request-key",

@@ -33,6 +33,7 @@ struct rule {
 	/* As written, variables put in and links at its head followed: absolute, or "@name" for an
 	 * abstract unix socket. Braces stay: it is one rule. */
 	char *glob;
+	char *written; /* before links at its head were followed; NULL when that is the same */
 	struct place place;
 };
 

@@ -325,6 +325,17 @@ static int check_unused(struct loader *loader, const char *path)
 			 path, unused);
 }
 
+/* What links changed is kept. */
+static void keep_written(struct loader *loader)
+{
+	for (size_t i = 0; i < loader->policy->nrules; i++) {
+		struct rule *rule = &loader->policy->rules[i];
+
+		if (strcmp(rule->glob, loader->written[i]) != 0)
+			rule->written = TAKE_PTR(loader->written[i]);
+	}
+}
+
 static void loader_done(struct loader *loader)
 {
 	size_t i;
@@ -371,6 +382,7 @@ static int load_any(const char *path, const char *include, const struct policy_o
 		r = verify_links(&loader);
 	if (r < 0)
 		return r;
+	keep_written(&loader);
 	*ret = TAKE_PTR(loader.policy);
 	return 0;
 }

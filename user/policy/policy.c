@@ -50,8 +50,10 @@ void policy_free(struct policy *policy)
 
 	if (!policy)
 		return;
-	for (i = 0; i < policy->nrules; i++)
+	for (i = 0; i < policy->nrules; i++) {
 		free(policy->rules[i].glob);
+		free(policy->rules[i].written);
+	}
 	for (i = 0; i < policy->nfiles; i++)
 		free(policy->files[i]);
 	free(policy->rules);
