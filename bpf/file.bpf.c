@@ -6,6 +6,8 @@
  *   path_mknod mkdir symlink      create
  *   path_unlink rmdir             delete
  *   path_link path_rename         create and delete at both ends, and no right gained by a new name
+ *   path_notify                   read: inotify and fanotify tell the names in a directory; closed: marks of a
+ *                                 whole mount or filesystem
  *   file_fcntl                    write, to take O_APPEND off; closed: signals to others
  *   file_ioctl                    ioctl, but what isatty(3) and its like ask; closed: signals to others,
  *                                 typing for them on a terminal, names by the way of btrfs
@@ -239,6 +241,24 @@ int BPF_PROG(bh_path_rename, const struct path *old_dir, struct dentry *old,
 	no = bh_judge_pair(&s, old, new, slot, BH_HOOK_PATH_RENAME);
 	bh_slot_release(slot);
 	return no;
+}
+
+#define BH_NOTIFY_INODE 0 /* enum fsnotify_obj_type: the kernel's own, and the first since 5.0 */
+
+/* A watch tells the names in a directory, and when each is used, without opening it. */
+SEC("lsm/path_notify")
+int BPF_PROG(bh_path_notify, const struct path *path, __u64 mask, unsigned int type, int ret)
+{
+	struct bh_refusal r = BH_REFUSAL(PATH_NOTIFY, BH_REASON_CLOSED);
+
+	BH_ENTER(s, PATH_NOTIFY, ret);
+	if (type != BH_NOTIFY_INODE)
+		return bh_refuse(&s, &r, NULL);
+	if (bh_is_memory(path->dentry))
+		return 0;
+	r.reason = BH_REASON_NO_RULE;
+	r.perms = BH_PERM_READ;
+	return bh_judge(&s, path->dentry, &r);
 }
 
 /* Who is sent a descriptor's signals, any of them by F_SETSIG, is asked of nobody when they are

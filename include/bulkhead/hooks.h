@@ -32,6 +32,7 @@
 	X(PATH_SYMLINK, "path_symlink", BH_EACCES, FILE)             \
 	X(PATH_LINK, "path_link", BH_EACCES, FILE)                   \
 	X(PATH_RENAME, "path_rename", BH_EACCES, FILE)               \
+	X(PATH_NOTIFY, "path_notify", BH_EACCES, FILE)               \
 	X(INODE_SETATTR, "inode_setattr", BH_EACCES, FILE)           \
 	X(INODE_GETXATTR, "inode_getxattr", BH_EACCES, FILE)         \
 	X(INODE_SETXATTR, "inode_setxattr", BH_EACCES, FILE)         \

@@ -67,6 +67,8 @@ static const struct hook_row rows[] = {
 	      "/secret/key"),
 	PLACE("rename-dir", PATH_RENAME, "rename " FIXTURE "/secret " FIXTURE "/work/new",
 	      "/secret"),
+	PLACE("watch", PATH_NOTIFY, "watch " FIXTURE "/secret", "/secret"),
+	PLACE("fanotify", PATH_NOTIFY, "fanotify " FIXTURE "/secret", "/secret"),
 	CLOSED("whiteout", PATH_RENAME, "whiteout " FIXTURE "/work/file " FIXTURE "/work/new"),
 	PLACE("truncate", INODE_SETATTR, "truncate " FIXTURE_SECRET, "/secret/key"),
 	PLACE("ftruncate", INODE_SETATTR, "ftruncate 200", "/secret/key"),

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <linux/openat2.h>
+#include <sys/fanotify.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -29,6 +31,23 @@ VERB(read_at)
 VERB(read_fd)
 {
 	return read_fd(dup(number(argv[1])));
+}
+
+VERB(watch)
+{
+	int fd = inotify_init1(IN_CLOEXEC);
+
+	return fd < 0 ? broken() : result(inotify_add_watch(fd, argv[1], IN_ALL_EVENTS) < 0 ? -1 : 0);
+}
+
+/* Without capabilities: of inodes, by handle. Filesystems without a number say so one step further than the hook. */
+VERB(fanotify)
+{
+	int fd = fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_REPORT_FID, O_RDONLY);
+
+	if (fd < 0)
+		return broken();
+	return result_past(fanotify_mark(fd, FAN_MARK_ADD, FAN_OPEN, AT_FDCWD, argv[1]), ENODEV);
 }
 
 VERB(openat2)
@@ -284,6 +303,8 @@ const struct verb file_verbs[] = {
 	{"opath-read", 1, verb_opath_read, "FILE"},
 	{"handle-read", 2, verb_handle_read, "FILE DIRECTORY-ON-THE-SAME-FILESYSTEM"},
 	{"list", 1, verb_list, "DIRECTORY"},
+	{"watch", 1, verb_watch, "PATH"},
+	{"fanotify", 1, verb_fanotify, "PATH"},
 	{"link", 2, verb_link, "OLD NEW"},
 	{"rename", 2, verb_rename, "OLD NEW"},
 	{"exchange", 2, verb_exchange, "ONE OTHER"},

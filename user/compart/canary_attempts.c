@@ -12,6 +12,7 @@
 #include <linux/sched.h>
 #include <linux/sockios.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -172,6 +173,13 @@ static int try_path_rename(const struct canary_stage *s)
 	int error = errno_of(rename(s->secret, s->fresh));
 
 	return error ? error : errno_of(rename(s->fresh, s->secret));
+}
+
+static int try_path_notify(const struct canary_stage *s)
+{
+	_cleanup_close_ int fd = inotify_init1(IN_CLOEXEC);
+
+	return fd < 0 ? -errno : errno_of(inotify_add_watch(fd, s->secret, IN_OPEN));
 }
 
 static int try_inode_setattr(const struct canary_stage *s)
@@ -487,6 +495,7 @@ const struct canary_attempt canary_attempts[] = {
 	{BH_HOOK_PATH_SYMLINK, CANARY_INSIDER, try_path_symlink},
 	{BH_HOOK_PATH_LINK, CANARY_INSIDER, try_path_link},
 	{BH_HOOK_PATH_RENAME, CANARY_INSIDER, try_path_rename},
+	{BH_HOOK_PATH_NOTIFY, CANARY_INSIDER, try_path_notify},
 	{BH_HOOK_INODE_SETATTR, CANARY_INSIDER, try_inode_setattr},
 	{BH_HOOK_INODE_SETXATTR, CANARY_INSIDER, try_inode_setxattr},
 	{BH_HOOK_INODE_GETXATTR, CANARY_INSIDER, try_inode_getxattr},
