@@ -50,7 +50,7 @@ $(SKEL): $(BUILD)/bulkhead.bpf.o
 	$(call say,SKEL)
 	$(Q)$(BPFTOOL) gen skeleton $< name bulkhead_bpf > $@
 
-$(BUILD)/user/kern/load.o: $(SKEL)
+$(BUILD)/user/kern/load.o $(BUILD)/tests/unit/test_programs.o: $(SKEL)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -101,11 +101,12 @@ lab:
 bench-rules: $(BUILD)/tests/bench/rules
 	$(Q)$<
 bench: $(BUILD)/tests/bench/open $(BUILD)/tests/bench/place $(BUILD)/tests/bench/held bench-rules
+	$(Q)$(BUILD)/tests/bench/rules 10000 1 $(BUILD)/tests/bench/rules.yaml
 	$(Q)for k in 6.1 6.12 7.2; do echo "== $$k"; \
 		scripts/lab --kernel $$k --icount --add $< -- ./open || exit; \
 		scripts/lab --kernel $$k --icount --add $(word 3,$^) -- ./held || exit; \
-		scripts/lab --kernel $$k --icount --add $(word 2,$^) --add tests/bench/place.yaml \
-			--add tests/bench/run-place -- ./run-place || exit; done
+		scripts/lab --kernel $$k --icount --timeout 600 --add $(word 2,$^) --add tests/bench/place.yaml \
+			--add $(BUILD)/tests/bench/rules.yaml --add tests/bench/run-place -- ./run-place || exit; done
 
 install: all
 	install -D -t $(DESTDIR)$(PREFIX)/sbin $(PROGS)

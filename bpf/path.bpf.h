@@ -313,6 +313,8 @@ static __always_inline void bh_place_class(struct bh_slot *slot)
 {
 	if (slot->class == BH_SB_CGROUP)
 		slot->masks.allow &= BH_PERM_READ;
+	if (slot->class == BH_SB_DEBUG)
+		slot->masks.allow = 0;
 	if (slot->class == BH_SB_PIPE)
 		slot->masks.allow = BH_PERM_READ | BH_PERM_WRITE | BH_PERM_APPEND | BH_PERM_IOCTL;
 }

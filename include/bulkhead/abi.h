@@ -166,6 +166,7 @@ enum bh_sb_class {
 	BH_SB_BPF,    /* never opened */
 	BH_SB_PIPE,   /* nameless objects a task can hold only if it was given them: free */
 	BH_SB_OWN,    /* mounted inside: judged by its kind, no rule speaks of it */
+	BH_SB_DEBUG,  /* the kernel's own insides: never opened; rules only keep quiet about it */
 };
 
 /* Stands in starts for every procfs that was mounted inside: judged as /proc. */

@@ -2,7 +2,8 @@
 /*
  * What a large policy costs: rules sampled from this machine's /usr, as an inventory of an image
  * would write them, read from a policy file and compiled for a view of a few mounts. Prints rules,
- * states, words and CPU seconds. ./rules [NUMBER [SEED]]
+ * states, words and CPU seconds. ./rules [NUMBER [SEED]]; ./rules NUMBER SEED FILE writes them as an include
+ * into FILE, for tests/bench/run-place, and compiles nothing.
  */
 #include <errno.h>
 #include <ftw.h>
@@ -113,9 +114,12 @@ static void write_clause(FILE *out, const char *rights, choose_fn choose, size_t
 	}
 }
 
-static void write_policy(FILE *out, size_t n)
+#define HEAD_OF_POLICY "version: 1\nname: bench\nmode: enforce\nnetwork: none\n"
+#define HEAD_OF_INCLUDE "version: 1\n"
+
+static void write_rules(FILE *out, const char *head, size_t n)
 {
-	fputs("version: 1\nname: bench\nmode: enforce\nnetwork: none\nfiles:\n", out);
+	fprintf(out, "%sfiles:\n", head);
 	write_clause(out, "allow: [read]", choose_glob, n - 2 * (n / 10) - 2 * (n / 100));
 	write_clause(out, "allow: [read, map-exec]", choose_glob, n / 10);
 	write_clause(out, "allow: [read, write, create, delete]", choose_glob, n / 10);
@@ -163,6 +167,16 @@ static int report(const char *path)
 	return 0;
 }
 
+static int write_include(const char *path, size_t n)
+{
+	FILE *out = fopen(path, "we");
+
+	if (!out)
+		return perror(path), 1;
+	write_rules(out, HEAD_OF_INCLUDE, n);
+	return fclose(out) ? 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
 	size_t nrules = argc > 1 ? strtoul(argv[1], NULL, 10) : 10000;
@@ -175,11 +189,13 @@ int main(int argc, char **argv)
 	directories.items = calloc(MAX_PATHS, sizeof(char *));
 	if (!files.items || !directories.items || nftw("/usr", collect, 64, FTW_PHYS) || !files.n)
 		return perror("/usr"), 1;
+	if (argc > 3)
+		return write_include(argv[3], nrules);
 	fd = mkstemps(path, strlen(".yaml"));
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out)
 		return perror(path), 1;
-	write_policy(out, nrules);
+	write_rules(out, HEAD_OF_POLICY, nrules);
 	r = fclose(out) ? 1 : report(path);
 	unlink(path);
 	return r;

@@ -422,6 +422,60 @@ static int case_nameless(struct kern *kern)
 	return 0;
 }
 
+/* --- linkat(2) of a descriptor, with no name at all --- */
+
+/* Before 6.10 a capability is asked for, which nobody inside has, then only by who did not open it himself; the
+ * kernel answers as if there were no such file. Who needs none comes to the hook of every link. */
+static int check_empty(struct cell *cell, const char *verb, const char *what, const char *name)
+{
+	struct bh_tally before, after;
+	const struct bh_event_copy *e;
+	size_t from;
+	int r = cell_verb(cell, BESIDE, verb, what, name, NULL);
+
+	CHECK(r == 0 && unlink(name) == 0, "control, %s %s: %s", verb, what, outcome_text(r));
+	cell_drain(cell);
+	from = cell->nevents;
+	before = cell_tally(cell);
+	r = cell_verb(cell, INSIDE, verb, what, name, NULL);
+	after = cell_tally(cell);
+	CHECK(access(name, F_OK) < 0, "%s %s: the name is there", verb, what);
+	if (r == ENOENT) {
+		CHECK(after.hook[BH_HOOK_CAPABLE] > before.hook[BH_HOOK_CAPABLE],
+		      "%s %s: not by us: no capability was refused", verb, what);
+		return 0;
+	}
+	CHECK(r == hook_errno(BH_HOOK_PATH_LINK), "%s %s: %s", verb, what, outcome_text(r));
+	CHECK(after.hook[BH_HOOK_PATH_LINK] == before.hook[BH_HOOK_PATH_LINK] + 1,
+	      "%s %s: not counted", verb, what);
+	cell_drain(cell);
+	e = cell_event(cell, from, BH_HOOK_PATH_LINK);
+	CHECK(e && e->head.error == EACCES, "%s %s: no event", verb, what);
+	return 0;
+}
+
+static int case_empty_path(struct kern *kern)
+{
+	CELL(cell);
+	_cleanup_close_ int fd = open(FIXTURE_SECRET, O_RDONLY | O_CLOEXEC);
+	char held[16];
+	int r;
+
+	CHECK(fd >= 0, "no descriptor");
+	snprintf(held, sizeof(held), "%d", fd);
+	r = check_empty(cell, "link-fd", held, W "/new");
+	if (r == 0)
+		r = check_empty(cell, "link-open", FIXTURE_OPEN, W "/new");
+	if (r == 0)
+		r = check_empty(cell, "tmpfile-link-fd", W, FIXTURE "/open/new");
+	if (r)
+		return r;
+	r = cell_verb(cell, INSIDE, "link-open", W "/file", W "/new", NULL);
+	CHECK(r == 0 || r == ENOENT, "what may be linked: %s", outcome_text(r));
+	printf("# links/empty-path: %s\n", r ? "a capability is asked for" : "judged as a link");
+	return 0;
+}
+
 /* --- made inside --- */
 
 static int case_inside(struct kern *kern)
@@ -568,6 +622,7 @@ const struct test_case links_cases[] = {
 	{"links/lost", case_lost, CASE_REFUSES},
 	{"links/lost-known", case_lost_known, CASE_REFUSES},
 	{"links/nameless", case_nameless, CASE_ALLOWS},
+	{"links/empty-path", case_empty_path, CASE_REFUSES},
 	{"links/inside", case_inside, CASE_REFUSES},
 	{"links/forgotten", case_forgotten, CASE_REFUSES},
 	{"links/others", case_others, CASE_REFUSES},

@@ -165,6 +165,31 @@ static int case_refused(struct kern *kern)
 	return r;
 }
 
+/* By a handle, which is no name: since 6.11 who may mount opens directories so, below what is mounted in a mount
+ * namespace of its own. Nobody inside has the capability that it takes there, too. */
+static int case_handle(struct kern *kern)
+{
+	static const char *const directory[8] = {SANDBOX,	"with-bind",   FIXTURE, MNT,
+						 "handle-list", MNT "/secret", MNT};
+	static const char *const file[8] = {SANDBOX, "handle-read", FIXTURE_SECRET, FIXTURE};
+	_cleanup_cell_ struct cell *cell = cell_new(kern, &with_sandbox);
+	__u64 before;
+	int may, r;
+
+	CHECK(cell, "no cell");
+	CHECK(mkdir(MNT, 0755) == 0, "no directory");
+	r = try(cell, INSIDE, file);
+	CHECK(r == EPERM && try(cell, BESIDE, file) == EPERM, "a file: %s", outcome_text(r));
+	may = try(cell, BESIDE, directory);
+	CHECK(may == 0 || may == EPERM, "control: %s", outcome_text(may));
+	printf("# nested/handle: %s\n", may ? "nothing by handle" : "directories by handle");
+	before = cell_tally(cell).hook[BH_HOOK_CAPABLE];
+	r = try(cell, INSIDE, directory);
+	CHECK(r == EPERM, "a directory: %s", outcome_text(r));
+	CHECK(may || cell_tally(cell).hook[BH_HOOK_CAPABLE] > before, "not by us");
+	return 0;
+}
+
 /* What one compartment mounted is nobody else's bound: the 1,025th filesystem holds no files, the
  * count goes when they go. */
 static int case_bound(struct kern *kern)
@@ -198,6 +223,7 @@ const struct test_case nested_cases[] = {
 	{"nested/allowed", case_allowed, CASE_ALLOWS},
 	{"nested/files", case_files, CASE_REFUSES},
 	{"nested/refused", case_refused, CASE_REFUSES},
+	{"nested/handle", case_handle, CASE_ALLOWS},
 	{"nested/bound", case_bound, CASE_REFUSES},
 	{},
 };

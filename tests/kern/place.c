@@ -572,6 +572,82 @@ static int case_closed_filesystems(struct kern *kern)
 	return 0;
 }
 
+/* What is refused inside is refused by that hook, counted once and told once, as about that file. */
+static int check_closed(struct cell *cell, const char *verb, const char *path, enum bh_hook hook)
+{
+	struct bh_tally before = cell_tally(cell), after;
+	const struct bh_event_copy *e;
+	size_t from;
+	int r = cell_verb(cell, BESIDE, verb, path, NULL);
+
+	CHECK(r == 0, "control, %s %s: %s", verb, path, outcome_text(r));
+	cell_drain(cell);
+	from = cell->nevents;
+	r = cell_verb(cell, INSIDE, verb, path, NULL);
+	CHECK(r == hook_errno(hook), "%s %s: %s", verb, path, outcome_text(r));
+	after = cell_tally(cell);
+	CHECK(after.hook[hook] == before.hook[hook] + 1, "%s %s: the counter says %llu", verb, path,
+	      (unsigned long long)(after.hook[hook] - before.hook[hook]));
+	cell_drain(cell);
+	e = cell_event(cell, from, hook);
+	CHECK(e && e->head.object[1] == BH_SB_DEBUG, "%s %s: no event of it", verb, path);
+	return 0;
+}
+
+/* The kernel's insides, by a rule for all there is and by one that names the file. */
+static int case_debug_filesystems(struct kern *kern)
+{
+	struct rule rules[] = {ALLOW(BH_PERM_ALL & ~BH_PERM_JIT, "/**"),
+			       ALLOW(BH_PERM_READ, "/sys/kernel/security/lsm")};
+	const struct cell_options options = {.rules = rules, .nrules = 2};
+	_cleanup_cell_ struct cell *cell = cell_new(kern, &options);
+	static const struct {
+		const char *verb, *path;
+		enum bh_hook hook;
+	} acts[] = {
+		{"list", "/sys/kernel/debug", BH_HOOK_FILE_OPEN},
+		{"list", "/sys/kernel/tracing", BH_HOOK_FILE_OPEN},
+		{"read", "/sys/kernel/tracing/trace", BH_HOOK_FILE_OPEN},
+		{"write", "/sys/kernel/tracing/trace_marker", BH_HOOK_FILE_OPEN},
+		{"mkdir-rmdir", "/sys/kernel/tracing/instances/inner", BH_HOOK_PATH_MKDIR},
+		{"list", "/sys/kernel/security", BH_HOOK_FILE_OPEN},
+		{"read", "/sys/kernel/security/lsm", BH_HOOK_FILE_OPEN},
+	};
+	int r = 0;
+
+	CHECK(cell, "no cell");
+	for (size_t i = 0; r == 0 && i < sizeof(acts) / sizeof(acts[0]); i++)
+		r = check_closed(cell, acts[i].verb, acts[i].path, acts[i].hook);
+	if (r)
+		return r;
+	r = cell_verb(cell, INSIDE, "read", "/sys/kernel/uevent_seqnum", NULL);
+	CHECK(r == 0, "the rest of /sys: %s", outcome_text(r));
+	return 0;
+}
+
+/* What profilers in runtimes look for, as base/cgroup-own has it: no event. */
+static int case_debug_quiet(struct kern *kern)
+{
+	struct rule rules[] = {{.effect = RULE_QUIET,
+				.perms = BH_PERM_READ,
+				.glob = (char *)"/sys/kernel/{debug,tracing}/**"}};
+	const struct cell_options options = {.rules = rules, .nrules = 1};
+	_cleanup_cell_ struct cell *cell = cell_new(kern, &options);
+	struct bh_tally tally;
+	int r;
+
+	CHECK(cell, "no cell");
+	r = cell_verb(cell, BESIDE, "read", "/sys/kernel/tracing/trace", NULL);
+	CHECK(r == 0, "control: %s", outcome_text(r));
+	r = cell_verb(cell, INSIDE, "read", "/sys/kernel/tracing/trace", NULL);
+	CHECK(r == EACCES, "%s", outcome_text(r));
+	tally = cell_tally(cell);
+	CHECK(tally.hook[BH_HOOK_FILE_OPEN] == 1 && tally.quiet == 1, "not counted as quiet");
+	cell_drain(cell);
+	CHECK(!cell_event(cell, 0, BH_HOOK_FILE_OPEN), "an event of what is quiet");
+	return 0;
+}
+
 /* What a working program does all day. */
 static int case_allowed(struct kern *kern)
 {
@@ -643,6 +719,8 @@ const struct test_case place_cases[] = {
 	{"place/proc-none", case_proc_none, CASE_REFUSES},
 	{"place/closed-ioctls", case_closed_ioctls, CASE_REFUSES},
 	{"place/closed-filesystems", case_closed_filesystems, CASE_REFUSES},
+	{"place/debug-filesystems", case_debug_filesystems, CASE_REFUSES},
+	{"place/debug-quiet", case_debug_quiet, CASE_REFUSES},
 	{"place/allowed", case_allowed, CASE_ALLOWS},
 	{},
 };

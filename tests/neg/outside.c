@@ -79,6 +79,7 @@ int make_scripts(struct runner *run)
 	snprintf(text, sizeof(text), "#!%s unix-pair\n", run->probe);
 	mkdir("/srv/quiet", 0755);
 	if (write_file(FIXTURE "/open/run", text, 0755) ||
+	    write_file(FIXTURE "/open/one", "#!/usr/bin/bash\n:\n", 0755) ||
 	    write_file(FIXTURE "/work/run", text, 0755) ||
 	    write_file(FIXTURE "/work/.env", "X=1\n", 0644) ||
 	    write_file("/srv/quiet/file", "x\n", 0644))

@@ -16,13 +16,16 @@
 #include <string.h>
 #include "compart/compart.h"
 
+#define INCLUDES "/usr/share/bulkhead/policies"
+
 /* --- compartments --- */
 
 static int attach(struct runner *run, struct policy_cell *p)
 {
 	char policy[PATH_MAX], var[PATH_MAX];
 	const char *vars[] = {var, NULL};
-	struct attach_request request = {.policy = policy, .vars = vars, .caller = getpid()};
+	struct attach_request request = {
+		.policy = policy, .include_dir = INCLUDES, .vars = vars, .caller = getpid()};
 	struct report report = {};
 	struct error error = {};
 	char name[64];
@@ -46,7 +49,7 @@ static int attach(struct runner *run, struct policy_cell *p)
 
 static int attach_all(struct runner *run)
 {
-	static const char *const names[] = {"plain", "denied", "append"};
+	static const char *const names[] = {"plain", "denied", "append", "one"};
 	size_t i;
 	int r;
 

@@ -64,6 +64,13 @@ static int copy_to(int to, const char *from)
 	return 0;
 }
 
+VERB(copy)
+{
+	_cleanup_close_ int fd = open(argv[2], O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+
+	return fd < 0 ? broken() : copy_to(fd, argv[1]);
+}
+
 static int make_memfd(const char *from, int *ret_fd)
 {
 	*ret_fd = memfd_create("bulkhead-probe", MFD_CLOEXEC);
@@ -183,6 +190,7 @@ const struct verb exec_verbs[] = {
 	{"exec", 1, verb_exec, "PROGRAM [ARG]..."},
 	{"exec-as", 2, verb_exec_as, "NAME PROGRAM"},
 	{"exec-memfd", 1, verb_exec_memfd, "PROGRAM"},
+	{"copy", 2, verb_copy, "FILE NEW"},
 	{"exec-copy", 2, verb_exec_copy, "PROGRAM NEW"},
 	{"exec-tmpfile", 2, verb_exec_tmpfile, "PROGRAM DIRECTORY"},
 	{"exec-deleted", 2, verb_exec_deleted, "PROGRAM NEW"},

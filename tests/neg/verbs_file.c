@@ -126,7 +126,61 @@ VERB(opath_read)
 	return read_fd(open(self, O_RDONLY));
 }
 
-VERB(handle_read)
+/* reopen DIRECTORY FILE: what is open to read, opened to write by its descriptor's name in DIRECTORY. */
+VERB(reopen)
+{
+	int fd = open(argv[2], O_RDONLY | O_CLOEXEC);
+	char self[64];
+
+	if (fd < 0)
+		return broken();
+	snprintf(self, sizeof(self), "%s/%d", argv[1], fd);
+	return result_fd(open(self, O_RDWR | O_CLOEXEC));
+}
+
+/* reopen-fd DIRECTORY FD: the same of one that was open before, to read. */
+VERB(reopen_fd)
+{
+	char self[64];
+
+	snprintf(self, sizeof(self), "%s/%d", argv[1], number(argv[2]));
+	return read_fd(open(self, O_RDONLY | O_CLOEXEC));
+}
+
+/* open-as FILE FD: a descriptor for later. */
+VERB(open_as)
+{
+	int fd = open(argv[1], O_RDWR | O_NOCTTY);
+
+	return fd < 0 || dup2(fd, number(argv[2])) < 0 ? broken() : 0;
+}
+
+/* A name for an open descriptor, without any in between. */
+static int link_fd(int fd, const char *name)
+{
+	return result(linkat(fd, "", AT_FDCWD, name, AT_EMPTY_PATH));
+}
+
+VERB(link_fd)
+{
+	return link_fd(number(argv[1]), argv[2]);
+}
+
+VERB(link_open)
+{
+	_cleanup_close_ int fd = open(argv[1], O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? broken() : link_fd(fd, argv[2]);
+}
+
+VERB(tmpfile_link_fd)
+{
+	_cleanup_close_ int fd = open(argv[1], O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+
+	return fd < 0 ? broken() : link_fd(fd, argv[2]);
+}
+
+static int by_handle(char **argv, int flags, int *ret_fd)
 {
 	union {
 		struct file_handle head;
@@ -137,7 +191,23 @@ VERB(handle_read)
 	if (name_to_handle_at(AT_FDCWD, argv[1], &handle.head, &mount_id, 0) < 0 ||
 	    chdir(argv[2]) < 0)
 		return broken();
-	return read_fd(open_by_handle_at(AT_FDCWD, &handle.head, O_RDONLY));
+	*ret_fd = open_by_handle_at(AT_FDCWD, &handle.head, flags);
+	return *ret_fd < 0 ? failed() : 0;
+}
+
+VERB(handle_read)
+{
+	int fd, r = by_handle(argv, O_RDONLY, &fd);
+
+	return r ? r : read_fd(fd);
+}
+
+/* The same of a directory, which later kernels let those do who may mount. */
+VERB(handle_list)
+{
+	int fd, r = by_handle(argv, O_RDONLY | O_DIRECTORY, &fd);
+
+	return r ? r : result_fd(fd);
 }
 
 VERB(list)
@@ -301,7 +371,14 @@ const struct verb file_verbs[] = {
 	{"tmpfile", 1, verb_tmpfile, "DIRECTORY"},
 	{"tmpfile-link", 2, verb_tmpfile_link, "DIRECTORY NAME"},
 	{"opath-read", 1, verb_opath_read, "FILE"},
+	{"reopen", 2, verb_reopen, "DIRECTORY-OF-DESCRIPTORS FILE"},
+	{"reopen-fd", 2, verb_reopen_fd, "DIRECTORY-OF-DESCRIPTORS FD"},
+	{"open-as", 2, verb_open_as, "FILE FD"},
+	{"link-fd", 2, verb_link_fd, "FD NEW"},
+	{"link-open", 2, verb_link_open, "OLD NEW"},
+	{"tmpfile-link-fd", 2, verb_tmpfile_link_fd, "DIRECTORY NAME"},
 	{"handle-read", 2, verb_handle_read, "FILE DIRECTORY-ON-THE-SAME-FILESYSTEM"},
+	{"handle-list", 2, verb_handle_list, "DIRECTORY DIRECTORY-ON-THE-SAME-FILESYSTEM"},
 	{"list", 1, verb_list, "DIRECTORY"},
 	{"watch", 1, verb_watch, "PATH"},
 	{"fanotify", 1, verb_fanotify, "PATH"},

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/ptrace.h>
@@ -108,10 +109,36 @@ VERB(set_owner_ioctl32)
 	return r < 0 ? failed() : 0;
 }
 
+/* No terminal, or no virtual one: one step further than the hook. As the system call has it, whose command is
+ * 32 bits of the register: filters that compare all 64 were passed by the others. */
+static int ioctl_past(char **argv, unsigned long command, void *arg)
+{
+	unsigned long high = argv[2] ? strtoul(argv[2], NULL, 0) << 32 : 0;
+
+	return result_past(syscall(SYS_ioctl, (long)number(argv[1]), high | command, arg), ENOTTY);
+}
+
 VERB(type)
 {
-	/* No terminal: one step further than the hook. */
-	return result_past(ioctl(number(argv[1]), TIOCSTI, "#"), ENOTTY);
+	char text[] = "#";
+
+	return ioctl_past(argv, TIOCSTI, text);
+}
+
+/* Of all that a virtual console does for who asks the state of its shift keys: it changes nothing. */
+VERB(console)
+{
+	char subcode = 6;
+
+	return ioctl_past(argv, TIOCLINUX, &subcode);
+}
+
+/* Whom the kernel kills first when memory runs out. */
+VERB(oom_adjust)
+{
+	_cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 ? broken() : result(write(fd, argv[1], strlen(argv[1])));
 }
 
 VERB(tgkill)
@@ -173,7 +200,9 @@ const struct verb process_verbs[] = {
 	{"set-owner-ex", 2, verb_set_owner_ex, "FD PID"},
 	{"set-owner-ioctl", 2, verb_set_owner_ioctl, "FD PID"},
 	{"set-owner-ioctl32", 2, verb_set_owner_ioctl32, "FD PID"},
-	{"type", 1, verb_type, "FD"},
+	{"type", 1, verb_type, "FD [HIGH-BITS]"},
+	{"console", 1, verb_console, "FD [HIGH-BITS]"},
+	{"oom-adjust", 1, verb_oom_adjust, "NUMBER"},
 	{"tgkill", 2, verb_tgkill, "PID SIGNAL"},
 	{"sigqueue", 2, verb_sigqueue, "PID SIGNAL"},
 	{"pidfd-kill", 2, verb_pidfd_kill, "PID SIGNAL"},

@@ -293,6 +293,12 @@ static void test_place(void **state)
 	answer = ask(&policy, &automaton, &question);
 	assert_false(answer.allowed);
 	assert_int_equal(answer.taken, W);
+	question.class = BH_SB_DEBUG;
+	answer = ask(&policy, &automaton, &question);
+	assert_false(answer.allowed);
+	assert_int_equal(answer.taken, R | W);
+	assert_int_equal(answer.class, BH_SB_DEBUG);
+	assert_null(answer.rule);
 	automaton_done(&automaton);
 }
 

@@ -85,6 +85,8 @@ static const char *reason_of(const struct findings *f, const struct answer *answ
 {
 	if (answer->written)
 		return "it may have been written inside, and written-inside: true is not on";
+	if (answer->taken && answer->class == BH_SB_DEBUG)
+		return "debugfs, tracefs and securityfs are never opened, whatever the rules say";
 	if (answer->taken)
 		return "a cgroup filesystem is read and never written, whatever the rules say";
 	if (answer->reason == BH_REASON_PROC_OTHER && f->inquiry->policy->proc == PROC_NONE)

@@ -98,8 +98,9 @@ enum bh_sb_class kern_superblock_class(const char *type)
 		const char *type;
 		enum bh_sb_class class;
 	} classes[] = {
-		{"proc", BH_SB_PROC}, {"cgroup2", BH_SB_CGROUP}, {"cgroup", BH_SB_CGROUP},
-		{"bpf", BH_SB_BPF},   {"pipefs", BH_SB_PIPE},	 {"pidfs", BH_SB_PIPE},
+		{"proc", BH_SB_PROC},	  {"cgroup2", BH_SB_CGROUP}, {"cgroup", BH_SB_CGROUP},
+		{"bpf", BH_SB_BPF},	  {"pipefs", BH_SB_PIPE},    {"pidfs", BH_SB_PIPE},
+		{"debugfs", BH_SB_DEBUG}, {"tracefs", BH_SB_DEBUG},  {"securityfs", BH_SB_DEBUG},
 	};
 
 	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)

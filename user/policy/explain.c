@@ -127,6 +127,9 @@ static const struct usual_place usual_places[] = {
 	{"/proc", BH_SB_PROC},
 	{"/sys/fs/cgroup", BH_SB_CGROUP},
 	{"/sys/fs/bpf", BH_SB_BPF},
+	{"/sys/kernel/debug", BH_SB_DEBUG},
+	{"/sys/kernel/tracing", BH_SB_DEBUG},
+	{"/sys/kernel/security", BH_SB_DEBUG},
 };
 
 /* What follows `point` in `path`; NULL when it is not below it. */
@@ -172,6 +175,9 @@ static void apply_class(const struct policy *policy, const struct question *ques
 		answer->reason = BH_REASON_PROC_OTHER;
 	if (class == BH_SB_CGROUP)
 		answer->taken = allow & question->perms & ~(__u32)BH_PERM_READ;
+	if (class == BH_SB_DEBUG)
+		answer->taken = allow & question->perms;
+	answer->class = class;
 	if (answer->reason || answer->taken)
 		answer->rule = answer->hush = NULL;
 }

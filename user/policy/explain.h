@@ -30,7 +30,8 @@ struct answer {
 	 * allow it, and it may be, or is, what others deny), or what no rule can change: CLOSED,
 	 * PROC_OTHER, UNSURE_SB. NONE when allowed. */
 	enum bh_reason reason;
-	__u32 taken; /* rights that rules give and this kind of filesystem takes away */
+	__u32 taken;		/* rights that rules give and this kind of filesystem takes away */
+	enum bh_sb_class class; /* that kind */
 	bool written; /* it may have been written inside: `rule` would let it run with written-inside: true */
 	const struct rule *rule;  /* that decides; NULL when none says anything */
 	const struct rule *hush;  /* that keeps the refusal quiet, or NULL */
