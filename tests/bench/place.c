@@ -4,14 +4,17 @@
  *
  *   place make       makes the files
  *   place first      opens each of OPENS files that stand beside each other, once
- *   place anew       from now on no verdict that is known is used
+ *   place anew       from now on no verdict that is known is used; with "place kept" it is again
  *   place            prints "place COMPONENTS BYTES NANOSECONDS" for each
+ *   place series     first, without; then says "waiting" and, when a line comes in, without once more: all of it
+ *                    by one policy, whose ten thousand rules take long to compile under emulation
  *
  * Under `scripts/lab --icount` guest nanoseconds are instructions. tests/bench/run-place runs it
  * outside and inside a compartment and prints the difference.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,7 +134,7 @@ static int make_all(char *path)
 	return r;
 }
 
-static int decide_anew(void)
+static int switch_cache(bool on)
 {
 	struct error error = {};
 	struct kern *kern;
@@ -140,37 +143,69 @@ static int decide_anew(void)
 		fprintf(stderr, "%s\n", error.text);
 		return 1;
 	}
-	kern_cache_switch(kern, false);
+	kern_cache_switch(kern, on);
 	kern_close(kern);
 	return 0;
 }
 
-int main(int argc, char **argv)
+static double measure_second(char *path)
+{
+	measure(path);
+	return measure(path);
+}
+
+/* Each place by `fn`; lines are out when it is done. */
+static int print_all(const char *name, double (*fn)(char *path))
 {
 	char path[512];
 
-	if (argc > 1 && !strcmp(argv[1], "anew"))
-		return decide_anew();
 	for (size_t i = 0; i < NPLACES; i++) {
 		double cost;
 
 		path_of(i, path, sizeof(path));
-		if (argc > 1 && !strcmp(argv[1], "make")) {
-			if (make_all(path) < 0)
-				return 1;
-			continue;
-		}
-		if (argc > 1 && !strcmp(argv[1], "first")) {
-			cost = measure_first(path);
-		} else {
-			measure(path);
-			cost = measure(path);
-		}
+		cost = fn(path);
 		if (cost < 0) {
 			fprintf(stderr, "%s: %s\n", path, strerror(errno));
 			return 1;
 		}
-		printf("place %u %zu %.1f\n", places[i].components, strlen(path), cost);
+		printf("%s %u %u %.1f\n", name, places[i].components, places[i].bytes, cost);
+	}
+	return fflush(stdout) ? 1 : 0;
+}
+
+static int make_places(void)
+{
+	char path[512];
+
+	for (size_t i = 0; i < NPLACES; i++) {
+		path_of(i, path, sizeof(path));
+		if (make_all(path) < 0)
+			return 1;
 	}
 	return 0;
+}
+
+static int series(void)
+{
+	char line[8];
+
+	if (print_all("first", measure_first) || print_all("known", measure_second))
+		return 1;
+	printf("waiting\n");
+	if (fflush(stdout) || !fgets(line, sizeof(line), stdin))
+		return 1;
+	return print_all("anew", measure_second);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(what, "make"))
+		return make_places();
+	if (!strcmp(what, "anew") || !strcmp(what, "kept"))
+		return switch_cache(!strcmp(what, "kept"));
+	if (!strcmp(what, "series"))
+		return series();
+	return print_all("place", strcmp(what, "first") ? measure_second : measure_first);
 }
