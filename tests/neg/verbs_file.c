@@ -37,7 +37,8 @@ VERB(watch)
 {
 	int fd = inotify_init1(IN_CLOEXEC);
 
-	return fd < 0 ? broken() : result(inotify_add_watch(fd, argv[1], IN_ALL_EVENTS) < 0 ? -1 : 0);
+	return fd < 0 ? broken()
+		      : result(inotify_add_watch(fd, argv[1], IN_ALL_EVENTS) < 0 ? -1 : 0);
 }
 
 /* Without capabilities: of inodes, by handle. Filesystems without a number say so one step further than the hook. */
