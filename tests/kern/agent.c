@@ -723,6 +723,201 @@ static int case_explain_named(struct kern *kern _unused_)
 	return 0;
 }
 
+/* --- mounts that came after the policy --- */
+
+#define NEW FIXTURE "/open/new"	    /* a filesystem that the view does not know */
+#define BOUND FIXTURE "/open/bound" /* FIXTURE_WORK, which no rule lets read */
+#define LEARN_MS 15000
+#define LEARN_STEP_MS 10
+#define RENEW_MS 1000 /* what renewals of a view are apart, at least */
+
+__attribute__((noreturn)) static int stays(void *data _unused_)
+{
+	close_range(3, ~0u, 0);
+	for (;;)
+		pause();
+}
+
+static int opens(void *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? errno : 0;
+}
+
+static int open_in(const char *cgroup, const char *path)
+{
+	_cleanup_close_ int fd = open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	pid_t pid = fd < 0 ? -1 : cell_spawn(NULL, fd, opens, (void *)path);
+
+	return pid < 0 ? VERB_BROKEN + errno : cell_wait(pid);
+}
+
+static int put(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+	CHECK(fd >= 0, "%s: %s", path, strerror(errno));
+	close(fd);
+	return 0;
+}
+
+static int mount_new(void)
+{
+	CHECK(mount("none", NEW, "tmpfs", 0, NULL) == 0, "tmpfs: %s", strerror(errno));
+	CHECK(mount(FIXTURE_WORK, BOUND, NULL, MS_BIND, NULL) == 0, "bind: %s", strerror(errno));
+	return put(NEW "/file") || put(NEW "/denied") || put(BOUND "/denied") ? -1 : 0;
+}
+
+static int entry_of(struct kern *kern, const char *cgroup, __u32 *ret_id,
+		    struct bh_compartment *ret)
+{
+	__u64 number;
+
+	CHECK(kern_cgroup_id(cgroup, &number) == 0 && kern_cgroup_get(kern, number, ret_id) == 0 &&
+		      kern_compartment_get(kern, *ret_id, ret) == 0,
+	      "no compartment");
+	return 0;
+}
+
+static int unsure_of(struct kern *kern, __u32 id, __u64 *ret)
+{
+	struct bh_tally tally;
+
+	CHECK(kern_tally(kern, id, &tally) == 0, "no tally");
+	*ret = tally.unsure;
+	return 0;
+}
+
+/* Refused at first, the bind by the place that it stands for. How often it was undecided until it opened. */
+static int wait_learnt(struct scene *s, struct kern *kern, __u32 id, __u64 *ret_unsure)
+{
+	__u64 refused = 0;
+	int r = open_in(s->cgroup, BOUND "/file"), ms;
+
+	CHECK(r == EACCES, "bound, not learnt: %s", outcome_text(r));
+	if (unsure_of(kern, id, ret_unsure))
+		return -1;
+	CHECK(*ret_unsure == 0, "undecided before anything was asked for");
+	for (ms = 0; ms < LEARN_MS; ms += LEARN_STEP_MS, refused++) {
+		r = open_in(s->cgroup, NEW "/file");
+		if (r == 0)
+			break;
+		CHECK(r == EACCES, "mounted, not learnt: %s", outcome_text(r));
+		usleep(LEARN_STEP_MS * 1000);
+	}
+	CHECK(r == 0, "mounted, not learnt in %d ms", LEARN_MS);
+	if (unsure_of(kern, id, ret_unsure))
+		return -1;
+	CHECK(refused > 0 && *ret_unsure == refused, "%llu refusals, %llu undecided",
+	      (unsigned long long)refused, (unsigned long long)*ret_unsure);
+	return 0;
+}
+
+/* What is denied there is denied by the new names as well, and of what the bind stands for. */
+static int check_judged(struct scene *s)
+{
+	static const struct {
+		const char *path;
+		int result;
+	} rows[] = {
+		{BOUND "/file", 0},	   {NEW "/denied", EACCES},
+		{BOUND "/denied", EACCES}, {FIXTURE_WORK "/denied", EACCES},
+		{FIXTURE_WORK "/file", 0}, {FIXTURE_SECRET, EACCES},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		int r = open_in(s->cgroup, rows[i].path);
+
+		CHECK(r == rows[i].result, "%s, learnt: %s", rows[i].path, outcome_text(r));
+	}
+	return 0;
+}
+
+/* Of this compartment alone: other cases' events are more than a pipe holds. They come a little later. */
+static int check_told(void)
+{
+	static const char *const events[] = {
+		"sh", "-c", "bulkhead events | grep ' edited ' | tail -n 100", NULL};
+	static char text[1 << 16];
+
+	for (int i = 0; i < 25; i++) {
+		CHECK(run_printing(events, text, sizeof(text)) == 0, "no events");
+		if (strstr(text, "a filesystem the policy's view does not know") &&
+		    strstr(text, NEW "/denied"))
+			return 0;
+		usleep(200 * 1000);
+	}
+	return case_fail("events: %.400s", text);
+}
+
+static long long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
+}
+
+/* Many refusals make few renewals. */
+static int check_learnt(struct scene *s, struct kern *kern)
+{
+	struct bh_compartment before, after;
+	__u64 unsure = 0, later = 0;
+	long long began = now_ms();
+	__u32 id;
+
+	if (entry_of(kern, s->cgroup, &id, &before) || wait_learnt(s, kern, id, &unsure) ||
+	    check_judged(s) || unsure_of(kern, id, &later) ||
+	    entry_of(kern, s->cgroup, &id, &after))
+		return -1;
+	CHECK(later == unsure, "undecided although it is learnt");
+	CHECK(after.generation > before.generation &&
+		      after.generation - before.generation <= 2 + (now_ms() - began) / RENEW_MS,
+	      "%u renewals in %lld ms, of %llu refusals", after.generation - before.generation,
+	      now_ms() - began, (unsigned long long)unsure);
+	return check_told();
+}
+
+static int learn_mounts(struct scene *s, struct kern *kern)
+{
+	int r;
+
+	CHECK(mkdir(NEW, 0755) == 0 && mkdir(BOUND, 0755) == 0, "no places");
+	CHECK(attach(s) == 0, "attach failed");
+	r = open_in(s->cgroup, FIXTURE_OPEN);
+	CHECK(r == 0, "control: %s", outcome_text(r));
+	r = mount_new();
+	if (r == 0)
+		r = check_learnt(s, kern);
+	CHECK(detach(s) == 0, "detach failed");
+	if (r)
+		return r;
+	/* The control of what is denied, and of the cgroup: nothing else refuses it. */
+	r = open_in(s->cgroup, NEW "/denied");
+	CHECK(r == 0, "control, detached: %s", outcome_text(r));
+	return 0;
+}
+
+/* What the host mounts is refused until the agent has seen it, and then judged by the rules there. */
+static int case_learnt_mounts(struct kern *kern)
+{
+	_cleanup_scene_ struct scene s = {};
+	int r;
+
+	if (scene_init(&s, "plain") ||
+	    write_policy(&s, "  - {deny: [read], on: [\"" FIXTURE "/open/**/denied\"]}\n"))
+		return -1;
+	s.provider = cell_spawn(NULL, -1, stays, NULL);
+	CHECK(s.provider > 0 && cell_move(s.cgroup, s.provider) == 0, "no provider");
+	if (agent_start(&s))
+		return -1;
+	r = learn_mounts(&s, kern);
+	umount2(NEW, MNT_DETACH);
+	umount2(BOUND, MNT_DETACH);
+	return r;
+}
+
 const struct test_case agent_cases[] = {
 	{"agent/run", case_run, CASE_REFUSES},
 	{"agent/run-without-policy", case_run_without, CASE_ALLOWS},
@@ -734,6 +929,7 @@ const struct test_case agent_cases[] = {
 	{"agent/explain", case_explain, CASE_REFUSES},
 	{"agent/explain-named", case_explain_named, CASE_REFUSES},
 	{"agent/edited-while-away", case_edited_while_away, CASE_REFUSES},
+	{"agent/learnt-mounts", case_learnt_mounts, CASE_REFUSES},
 	{"agent/held-descriptor", case_held_descriptor, CASE_ALLOWS},
 	{"agent/revoked-descriptor", case_revoked_descriptor, CASE_REFUSES},
 	{"agent/authority", case_authority, CASE_ALLOWS},
