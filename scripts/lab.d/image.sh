@@ -6,7 +6,7 @@ IMAGE_VERSION=1
 IMAGE_PACKAGES=(systemd systemd-sysv dbus nodejs python3 git curl socat iproute2 iputils-ping procps psmisc
 	util-linux strace less kmod libbpf1 libelf1 zlib1g libcyaml1 libyaml-0-2 libjansson4 libsystemd0 libsodium23
 	libcap-ng0 libseccomp2 libcmocka0 ca-certificates
-	gcc libc6-dev make gpg gpg-agent npm openssh-client python3-pip ripgrep sqlite3 tmux bubblewrap)
+	gcc libc6-dev make gpg gpg-agent npm openssh-client python3-pip ripgrep sqlite3 tmux bubblewrap runc crun)
 
 # Useless in a guest that lives for a minute: each of these costs a second or more under emulation.
 IMAGE_MASKED=(apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer
