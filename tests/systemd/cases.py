@@ -15,6 +15,7 @@ import cases_shipped  # noqa: F401
 import cases_learn  # noqa: F401
 import cases_box  # noqa: F401
 import cases_tools  # noqa: F401
+import cases_mcp  # noqa: F401
 import cases_residue  # noqa: F401
 import cases_boot  # noqa: F401
 import cases_host  # noqa: F401
