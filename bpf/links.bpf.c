@@ -50,11 +50,28 @@ int bh_place_links(const struct bh_subject *s, struct bh_slot *slot)
 	return 0;
 }
 
-int bh_is_losing(__u64 inode)
+#define BH_RWSEM_OWNER_FLAGS \
+	3 /* kernel/locking/rwsem.c: read by somebody, not to be waited for by spinning */
+
+/* The task that holds it to write; 0: none. */
+static __always_inline __u64 bh_writer_of(__u64 address)
+{
+	struct inode *inode = (void *)address;
+
+	return BPF_CORE_READ(inode, i_rwsem.owner.counter) & ~(__u64)BH_RWSEM_OWNER_FLAGS;
+}
+
+/* A mark stays when the name is gone, and at its address another inode may be. Who writes to a file, or sets its mode,
+ * holds its lock alone. */
+int bh_is_losing(__u64 inode, __u64 directory)
 {
 	__u64 *losing = bh_losing_of(inode);
 
-	return !losing || *losing == inode;
+	if (losing && *losing != inode)
+		return 0;
+	if (!bpf_core_field_exists(((struct inode *)0)->i_rwsem.owner))
+		return 1;
+	return bh_writer_of(inode) && bh_writer_of(inode) == bh_writer_of(directory);
 }
 
 /* --- made inside --- */

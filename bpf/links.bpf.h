@@ -108,16 +108,23 @@ static __always_inline __u64 *bh_losing_of(__u64 inode)
 	return bpf_map_lookup_elem(&bh_losing, &index);
 }
 
-/* Is the inode at this address, which is locked, losing one of several names? */
-__noinline int bh_is_losing(__u64 inode);
+static __always_inline __u64 bh_parent_address(struct dentry *dentry)
+{
+	return (__u64)BPF_CORE_READ(dentry, d_parent, d_inode);
+}
 
-/* A file counts one name less before the name that it loses is unhashed: until there it is locked, or the name is
- * dead already. Who asks in this order, and then whether the name is dead, sees one of the three. */
+/* Is the inode at this address, which is locked, losing one of several names, that stands in this directory? */
+__noinline int bh_is_losing(__u64 inode, __u64 directory);
+
+/* A file counts one name less before the name that it loses is unhashed: until there one task holds its lock and
+ * the directory's, or the name is dead already. Who asks in this order, and then whether the name is dead, sees
+ * one of the three. */
 static __always_inline bool bh_has_one_link(struct dentry *dentry, struct inode *inode)
 {
 	if (BH_READ_ONCE(inode->__i_nlink) != 1)
 		return false;
-	return !bh_is_changing(inode) || !bh_is_losing(bh_inode_address(dentry));
+	return !bh_is_changing(inode) ||
+	       !bh_is_losing(bh_inode_address(dentry), bh_parent_address(dentry));
 }
 
 /* Is it judged by more than this name? One that is none any more is judged as it was (/proc/self/fd leads

@@ -399,6 +399,19 @@ static int case_lost_known(struct kern *kern)
 	return r;
 }
 
+/* As git makes its objects: what lost one of its names has one, and who changes it holds its lock alone. */
+static int case_settled(struct kern *kern)
+{
+	CELL(cell);
+	RENEW(cell, by_pattern);
+	ACTS(cell, IN("create", W "/first", NULL), IN("link", W "/first", W "/last"),
+	     IN("unlink", W "/first", NULL), IN("read", W "/last", NULL),
+	     IN("chmod", W "/last", NULL), IN("utimes", W "/last", NULL),
+	     IN("truncate", W "/last", NULL), IN("setxattr", W "/last", NULL),
+	     IN("set-acl", W "/last", NULL), IN("read", W "/last", NULL));
+	return 0;
+}
+
 /* What was made without a name keeps the place it was made at, beside the name it got. */
 static int name_nameless(void *data _unused_)
 {
@@ -621,6 +634,7 @@ const struct test_case links_cases[] = {
 	{"links/allowed", case_allowed, CASE_REFUSES},
 	{"links/lost", case_lost, CASE_REFUSES},
 	{"links/lost-known", case_lost_known, CASE_REFUSES},
+	{"links/settled", case_settled, CASE_ALLOWS},
 	{"links/nameless", case_nameless, CASE_ALLOWS},
 	{"links/empty-path", case_empty_path, CASE_REFUSES},
 	{"links/inside", case_inside, CASE_REFUSES},

@@ -55,7 +55,7 @@ def all_of_it_ends():
         attach(file, "--unit", p.unit)
         p.is_confined()
         expect_text("explain", run("bulkhead", "explain", file, "--path", BAIT, "--op", "read").out,
-                    rf"refused by {TOP}/work/bait/\*\*")
+                    rf"refused by the tripwire {TOP}/work/bait/\*\*.*which ends the compartment")
         with sleeper(p.unit) as process:
             before, since = compartment(name="trip")["id"], mark()
             touch(p)
