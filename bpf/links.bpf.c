@@ -50,8 +50,8 @@ int bh_place_links(const struct bh_subject *s, struct bh_slot *slot)
 	return 0;
 }
 
-#define BH_RWSEM_OWNER_FLAGS \
-	3 /* kernel/locking/rwsem.c: read by somebody, not to be waited for by spinning */
+/* kernel/locking/rwsem.c: read by somebody, not to be waited for by spinning. */
+#define BH_RWSEM_OWNER_FLAGS 3
 
 /* The task that holds it to write; 0: none. */
 static __always_inline __u64 bh_writer_of(__u64 address)
@@ -65,13 +65,14 @@ static __always_inline __u64 bh_writer_of(__u64 address)
  * holds its lock alone. */
 int bh_is_losing(__u64 inode, __u64 directory)
 {
-	__u64 *losing = bh_losing_of(inode);
+	__u64 *losing = bh_losing_of(inode), writer;
 
 	if (losing && *losing != inode)
 		return 0;
 	if (!bpf_core_field_exists(((struct inode *)0)->i_rwsem.owner))
 		return 1;
-	return bh_writer_of(inode) && bh_writer_of(inode) == bh_writer_of(directory);
+	writer = bh_writer_of(inode);
+	return writer && writer == bh_writer_of(directory);
 }
 
 /* --- made inside --- */

@@ -56,7 +56,7 @@ static __always_inline __u32 bh_is_changing(struct inode *inode)
 	/* PREEMPT_RT has another kind of lock: nothing is kept there. */
 	if (!bpf_core_field_exists(inode->i_rwsem.count))
 		return 1;
-	return inode->i_rwsem.count.counter & RWSEM_WRITER_LOCKED;
+	return BH_READ_ONCE(inode->i_rwsem.count.counter) & RWSEM_WRITER_LOCKED;
 }
 
 static __always_inline bool bh_is_regular(struct inode *inode)
