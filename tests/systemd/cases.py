@@ -13,7 +13,7 @@ import cases_stream  # noqa: F401
 import cases_trip  # noqa: F401
 import cases_shipped  # noqa: F401
 import cases_learn  # noqa: F401
-import cases_box  # noqa: F401
+import cases_containers  # noqa: F401
 import cases_tools  # noqa: F401
 import cases_mcp  # noqa: F401
 import cases_residue  # noqa: F401

@@ -239,14 +239,14 @@ def contained(runtime):
         os.unlink(f"{b.directory}/run/ran")
 
 
-@case("box")
+@case("containers")
 def runc():
     """A container of runc's: by its names, by another bind of them and from the host the verdict is one; events
     and explain name it; exec is refused, and what enters as the manual says is confined."""
     contained("runc")
 
 
-@case("box")
+@case("containers")
 def crun():
     """The same of crun's."""
     contained("crun")
