@@ -86,6 +86,44 @@ static void test_mountinfo_bad(void **state)
 }
 
 /* This host's own table parses. */
+/* The word of a table is that of what is mounted where, and of nothing else in it. */
+static void test_mounts_digest(void **state)
+{
+	static const char known[] = "12\n22 1 8:1 / / rw shared:1 - ext4 /dev/sda1 rw\n"
+				    "23 22 0:5 / /proc rw - proc proc rw\n";
+	static const struct {
+		const char *tables;
+		bool same;
+	} rows[] = {
+		{"7\n31 1 8:1 / / ro - ext4 /dev/sda1 ro\n30 31 0:5 / /proc ro - proc proc ro\n",
+		 true},
+		{"7\n22 1 8:1 / / rw - ext4 a rw\n8\n1 1 0:5 / /proc rw - proc proc rw\n"
+		 "22 1 8:1 / / rw - ext4 a rw\n",
+		 true},
+		{"12\n22 1 8:1 / / rw - ext4 a rw\n", false},
+		{"12\n22 1 8:1 / / rw - ext4 a rw\n23 22 0:6 / /proc rw - proc proc rw\n", false},
+		{"12\n22 1 8:1 / / rw - ext4 a rw\n23 22 0:5 /1 /proc rw - proc proc rw\n", false},
+		{"12\n22 1 8:1 / / rw - ext4 a rw\n23 22 0:5 / /proc2 rw - proc proc rw\n", false},
+		{"12\n22 1 8:1 / / rw - ext4 a rw\n23 22 0:5 / /proc rw - proc proc rw\n"
+		 "24 22 8:1 /srv /mnt\\0401 rw - ext4 a rw\n",
+		 false},
+		{"", false},
+	};
+	char word[MOUNTS_DIGEST_SIZE], other[MOUNTS_DIGEST_SIZE];
+
+	(void)state;
+	assert_int_equal(mounts_digest(known, word), 0);
+	assert_int_equal(strlen(word), MOUNTS_DIGEST_SIZE - 1);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		assert_int_equal(mounts_digest(rows[i].tables, other), 0);
+		assert_int_equal(strcmp(word, other) == 0, rows[i].same);
+	}
+	/* Fewer fields than it is about; the next line is not read for them. */
+	assert_int_equal(mounts_digest("12\n22 1 8:1 / /\n23 22 0:5 / /proc rw - proc proc rw\n",
+				       other),
+			 -EINVAL);
+}
+
 static void test_mountinfo_here(void **state)
 {
 	_cleanup_free_ char *text = NULL;
@@ -570,23 +608,15 @@ static void test_inventory_tracee(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mountinfo),
-		cmocka_unit_test(test_mountinfo_bad),
-		cmocka_unit_test(test_mountinfo_here),
-		cmocka_unit_test(test_translate),
-		cmocka_unit_test(test_maps),
-		cmocka_unit_test(test_maps_bad),
-		cmocka_unit_test(test_unit_names),
-		cmocka_unit_test(test_unit_name_length),
-		cmocka_unit_test(test_overlap),
-		cmocka_unit_test(test_session),
-		cmocka_unit_test(test_text_read),
-		cmocka_unit_test(test_record_size),
-		cmocka_unit_test(test_inventory),
-		cmocka_unit_test(test_inventory_revoke),
-		cmocka_unit_test(test_inventory_deleted),
-		cmocka_unit_test(test_inventory_names),
-		cmocka_unit_test(test_inventory_tracee),
+		cmocka_unit_test(test_mountinfo),	 cmocka_unit_test(test_mountinfo_bad),
+		cmocka_unit_test(test_mounts_digest),	 cmocka_unit_test(test_mountinfo_here),
+		cmocka_unit_test(test_translate),	 cmocka_unit_test(test_maps),
+		cmocka_unit_test(test_maps_bad),	 cmocka_unit_test(test_unit_names),
+		cmocka_unit_test(test_unit_name_length), cmocka_unit_test(test_overlap),
+		cmocka_unit_test(test_session),		 cmocka_unit_test(test_text_read),
+		cmocka_unit_test(test_record_size),	 cmocka_unit_test(test_inventory),
+		cmocka_unit_test(test_inventory_revoke), cmocka_unit_test(test_inventory_deleted),
+		cmocka_unit_test(test_inventory_names),	 cmocka_unit_test(test_inventory_tracee),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

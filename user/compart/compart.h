@@ -27,6 +27,7 @@ struct compartment {
 	char **vars;	   /* "NAME=value" overrides, NULL-terminated */
 	char *include_dir; /* "": the built-in one */
 	char *digest;	   /* of the text in force, hexadecimal; "" when an older agent attached */
+	char *view;	   /* mounts_digest of what it was compiled for; the same */
 	/* Shell authority of the text in force: {"programs": [...], "more"}; NULL when an older agent attached. */
 	json_t *authority;
 	char **revoked; /* what it may not use any more of what it held, in words; NULL-terminated */
@@ -84,6 +85,9 @@ int compartment_kill(struct kern *kern, const struct compartment *c, unsigned in
 		     struct error *error);
 /* Recompiles policy and view beside the old generation, one write switches. */
 int compartment_reload(struct kern *kern, struct compartment *c, struct error *error);
+/* Do its members see other mounts than its policy was compiled for? 1, 0 (or it is not enforced any more),
+ * -errno; -ESRCH: there are no members. */
+int compartment_view_changed(struct kern *kern, const struct compartment *c, struct error *error);
 /* Frees ids of compartments whose cgroup is gone and whose last label died, undoes attaches whose
  * agent died half way, removes empty cgroups of dead owners; returns the number of ids freed. */
 int compartments_sweep(struct kern *kern, struct error *error);
@@ -105,6 +109,11 @@ int mounts_read(struct kern *kern, const pid_t *pids, size_t npids, struct mount
 /* 1 when the tables of these members read differently now, 0, or -errno. Opens no mount point. */
 int mounts_changed(const struct mounts *mounts, const pid_t *pids, size_t npids);
 void mounts_done(struct mounts *mounts);
+#define MOUNTS_DIGEST_SIZE 65
+/* Hexadecimal SHA-256 of what is mounted where by these tables (device, root, point), in whatever order,
+ * however often, with whatever options. Opens no mount point, which would keep it busy. A device number that
+ * is another filesystem's by now is told by who meets it: undecided. -EINVAL, -ENOMEM. */
+int mounts_digest(const char *tables, char buffer[MOUNTS_DIGEST_SIZE]);
 /* Path as people write it of `path` on superblock sbid; -ENOENT. Buffer gets a NUL. */
 int mounts_translate(const struct mounts *mounts, __u32 sbid, const char *path, size_t length,
 		     char *buffer, size_t size);

@@ -241,22 +241,19 @@ static int switch_generation(struct kern *kern, struct compartment *c, const str
 	return 0;
 }
 
-static int take_policy(struct compartment *c, struct policy *policy, struct error *error)
+static int take_policy(struct compartment *c, struct policy *policy, const struct mounts *mounts,
+		       struct error *error)
 {
-	char digest[POLICY_DIGEST_SIZE];
-	_cleanup_free_ char *name = strdup(policy->name);
-	_cleanup_free_ char *text = strdup(policy_digest_text(policy, digest));
+	char digest[POLICY_DIGEST_SIZE], view[MOUNTS_DIGEST_SIZE];
 	json_t *authority = authority_record(policy);
 
-	if (!name || !text || !authority) {
+	if (!authority || mounts_digest(mounts->tables, view) || text_set(&c->view, view) ||
+	    text_set(&c->name, policy->name) ||
+	    text_set(&c->digest, policy_digest_text(policy, digest))) {
 		json_decref(authority);
 		return error_set(error, ENOMEM, "out of memory");
 	}
-	free(c->name);
-	free(c->digest);
 	json_decref(c->authority);
-	c->name = TAKE_PTR(name);
-	c->digest = TAKE_PTR(text);
 	c->authority = authority;
 	policy_free(c->loaded);
 	c->loaded = policy;
@@ -306,7 +303,7 @@ static int reload_locked(struct kern *kern, struct compartment *c, struct policy
 	/* From here on the new policy is in force, whatever else fails. */
 	r = jit_mark(kern, c->id, *policy, pids, n, error);
 	if (!r)
-		r = take_policy(c, *policy, error);
+		r = take_policy(c, *policy, &mounts, error);
 	if (r)
 		return r;
 	*policy = NULL;
@@ -329,6 +326,29 @@ int compartment_reload(struct kern *kern, struct compartment *c, struct error *e
 	int r = lock_changes(kern, &locked, error);
 
 	return r ? r : compartment_reload_locked(kern, c, error);
+}
+
+int compartment_view_changed(struct kern *kern, const struct compartment *c, struct error *error)
+{
+	_cleanup_free_ char *tables = NULL;
+	_cleanup_free_ pid_t *pids = NULL;
+	char view[MOUNTS_DIGEST_SIZE];
+	struct bh_compartment entry;
+	size_t n = 0;
+	int r;
+
+	if (kern_compartment_get(kern, c->id, &entry) || entry.state != BH_STATE_ENFORCED)
+		return 0;
+	r = members(kern, c->id, &pids, &n, error);
+	if (r)
+		return r;
+	r = n ? mounts_tables(pids, n, &tables) : -ESRCH;
+	if (!r)
+		r = mounts_digest(tables, view);
+	if (r)
+		return error_set(error, -r, "mount tables of compartment %u: %s", c->id,
+				 strerror(-r));
+	return strcmp(c->view, view) != 0;
 }
 
 /* --- sweep: what dead agents and dead compartments left --- */

@@ -61,6 +61,7 @@ static int read_members(struct enrolment *e, struct error *error)
 
 static int compile(struct enrolment *e, __u32 *ret_generation, struct error *error)
 {
+	char view[MOUNTS_DIGEST_SIZE];
 	int r;
 
 	mounts_done(&e->mounts);
@@ -68,6 +69,8 @@ static int compile(struct enrolment *e, __u32 *ret_generation, struct error *err
 	if (r)
 		return r;
 	r = mounts_read(e->kern, e->pids, e->npids, &e->mounts, error);
+	if (!r && (mounts_digest(e->mounts.tables, view) || text_set(&e->c->view, view)))
+		r = error_set(error, ENOMEM, "out of memory");
 	return r ? r : policy_compile(e->c->loaded, &e->mounts, e->kern, ret_generation, error);
 }
 
@@ -370,17 +373,6 @@ static int run_steps(struct enrolment *e, struct error *error)
 
 /* --- the request --- */
 
-static int replace(char **member, const char *text)
-{
-	char *copy = strdup(text ? text : "");
-
-	if (!copy)
-		return -ENOMEM;
-	free(*member);
-	*member = copy;
-	return 0;
-}
-
 static int describe(struct compartment *c, const struct attach_request *request)
 {
 	_cleanup_free_ char *policy = realpath(request->policy, NULL);
@@ -394,10 +386,10 @@ static int describe(struct compartment *c, const struct attach_request *request)
 	c->owner = request->caller ? request->caller : getpid();
 	if (process_start(c->owner, &c->owner_start))
 		c->owner = 0; /* dead already */
-	if (replace(&c->name, c->loaded->name) || replace(&c->unit, request->unit) ||
-	    replace(&c->include_dir, request->include_dir) ||
-	    replace(&c->digest, policy_digest_text(c->loaded, digest)) ||
-	    replace(&c->policy, policy ? policy : request->policy))
+	if (text_set(&c->name, c->loaded->name) || text_set(&c->unit, request->unit) ||
+	    text_set(&c->include_dir, request->include_dir) ||
+	    text_set(&c->digest, policy_digest_text(c->loaded, digest)) ||
+	    text_set(&c->policy, policy ? policy : request->policy))
 		return -ENOMEM;
 	json_decref(c->authority);
 	c->authority = authority_record(c->loaded);

@@ -19,6 +19,8 @@ int text_write(const char *path, const char *text);
 /* Written beside and renamed, so that a reader sees all of it or the one before. Makes the
  * directories above. */
 int text_replace(const char *path, const char *text, mode_t mode);
+/* A copy of text ("" for NULL) in place of what *member points to, which is freed. -ENOMEM. */
+int text_set(char **member, const char *text);
 char **strings_copy(const char *const *list); /* NULL-terminated; NULL list gives an empty one */
 void strings_free(char **list);
 int strings_push(char ***list, size_t *n, const char *text); /* keeps the list NULL-terminated */

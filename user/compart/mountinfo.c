@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sodium.h>
 #include <string.h>
 
 static bool is_octal(char c)
@@ -83,6 +84,94 @@ bool mountinfo_has_path(const struct mountinfo *m)
 		return false;
 	return n < sizeof(deleted) - 1 || strcmp(m->root + n - (sizeof(deleted) - 1), deleted) != 0;
 }
+
+/* --- what is mounted, as one word --- */
+
+struct places {
+	char **texts; /* "DEVICE ROOT POINT ", as the kernel escapes them: with no other space */
+	size_t n, room;
+};
+
+static void places_done(struct places *places)
+{
+	for (size_t i = 0; i < places->n; i++)
+		free(places->texts[i]);
+	free(places->texts);
+}
+
+/* Where n more fields of a line end, NULL: it has fewer. */
+static const char *skip_fields(const char *at, const char *end, int n)
+{
+	for (; n && at; n--) {
+		at = memchr(at, ' ', end - at);
+		at = at ? at + 1 : NULL;
+	}
+	return at;
+}
+
+/* "ID PARENT MAJ:MIN ROOT POINT ..." */
+static int add_place(struct places *places, const char *line, const char *end)
+{
+	const char *from = skip_fields(line, end, 2), *to = from ? skip_fields(from, end, 3) : NULL;
+	size_t bigger = places->room ? places->room * 2 : 64;
+	char **p;
+
+	if (!to)
+		return -EINVAL;
+	if (places->n == places->room) {
+		p = reallocarray(places->texts, bigger, sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		places->texts = p;
+		places->room = bigger;
+	}
+	places->texts[places->n] = strndup(from, to - from);
+	return places->texts[places->n++] ? 0 : -ENOMEM;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int read_places(struct places *places, const char *tables)
+{
+	int r = 0;
+
+	for (const char *end, *line = tables; !r && *line; line = *end ? end + 1 : end) {
+		end = strchrnul(line, '\n');
+		/* A number alone: whose table follows. */
+		if (memchr(line, ' ', end - line))
+			r = add_place(places, line, end);
+	}
+	if (!r && places->n)
+		qsort(places->texts, places->n, sizeof(*places->texts), by_text);
+	return r;
+}
+
+int mounts_digest(const char *tables, char buffer[MOUNTS_DIGEST_SIZE])
+{
+	_cleanup_(places_done) struct places places = {};
+	unsigned char digest[crypto_hash_sha256_BYTES];
+	crypto_hash_sha256_state state;
+	int r = read_places(&places, tables);
+
+	if (r)
+		return r;
+	crypto_hash_sha256_init(&state);
+	for (size_t i = 0; i < places.n; i++) {
+		/* What several namespaces see alike counts once. */
+		if (i && !strcmp(places.texts[i], places.texts[i - 1]))
+			continue;
+		crypto_hash_sha256_update(&state, (const unsigned char *)places.texts[i],
+					  strlen(places.texts[i]));
+	}
+	crypto_hash_sha256_final(&state, digest);
+	sodium_bin2hex(buffer, MOUNTS_DIGEST_SIZE, digest, sizeof(digest));
+	return 0;
+}
+
+/* --- paths --- */
 
 static int join(const char *point, const char *rest, size_t length, char *buffer, size_t size)
 {

@@ -23,6 +23,7 @@ static const struct {
 	{"unit", offsetof(struct compartment, unit), false},
 	{"include_dir", offsetof(struct compartment, include_dir), false},
 	{"digest", offsetof(struct compartment, digest), true},
+	{"view", offsetof(struct compartment, view), true},
 };
 #define NTEXTS (sizeof(texts) / sizeof(*texts))
 

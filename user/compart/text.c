@@ -170,6 +170,17 @@ int strings_push(char ***list, size_t *n, const char *text)
 	return 0;
 }
 
+int text_set(char **member, const char *text)
+{
+	char *copy = strdup(text ? text : "");
+
+	if (!copy)
+		return -ENOMEM;
+	free(*member);
+	*member = copy;
+	return 0;
+}
+
 char **strings_copy(const char *const *list)
 {
 	_cleanup_strings_ char **copy = calloc(1, sizeof(*copy));

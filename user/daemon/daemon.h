@@ -20,7 +20,8 @@ struct entry {
 	uint64_t record_us;	    /* when last looked for, CLOCK_MONOTONIC */
 	uint64_t renew_us, renew_wait_us;
 	bool tripped;	      /* said already */
-	bool renew;	      /* the kernel met a superblock that its view does not know */
+	bool renew;	      /* its view is out of date */
+	bool look;	      /* it may be: to be compared */
 	__u64 settled_seq;    /* events numbered at the last tick: all have come by now */
 	__u64 lost_before;    /* kernel's count when the account began, less what was made good */
 	__u32 old_generation; /* before the last reload; its events may still be on their way */
@@ -28,11 +29,12 @@ struct entry {
 
 struct daemon {
 	sd_event *event;
-	sd_event_source *settle_timer, *tick_timer, *renew_timer;
+	sd_event_source *settle_timer, *tick_timer, *renew_timer, *look_timer, *mounts;
 	struct kern *kern;
 	struct kern_ring *ring;
 	struct entry entries[BH_MAX_COMPARTMENTS];
 	struct view view; /* the agent's own */
+	__u32 look_next;  /* where the round of looks goes on */
 	struct loss *loss;
 	struct sink *sink;
 	gid_t group; /* that may read; -1: there is none */
@@ -77,11 +79,22 @@ void stream_lost(struct daemon *d, __u32 compartment, __u64 count);
 int64_t now_realtime_ns(void);
 uint64_t now_us(void); /* CLOCK_MONOTONIC */
 
+/* --- timer.c: timers of the loop, which fire once --- */
+void timer_arm(sd_event_source *timer, uint64_t after_us);
+/* Unless it fires sooner: of a burst all are done at once, and none puts it off. */
+void timer_arm_by(sd_event_source *timer, uint64_t after_us);
+bool timer_is_armed(sd_event_source *timer);
+
 /* --- upkeep.c: what timers do --- */
 int upkeep_start(struct daemon *d, struct error *error);
 void upkeep_moved(struct daemon *d);			  /* a task crossed an edge: label soon */
 void upkeep_renew(struct daemon *d, struct entry *entry); /* a view is out of date */
 void upkeep_tripped(struct daemon *d, __u32 id);	  /* ends it, if it is tripped */
+
+/* --- mountwatch.c: what the host mounts --- */
+int mountwatch_start(struct daemon *d, struct error *error);
+/* A compartment that is new here: compares its view with what its members see, soon. */
+void mountwatch_add(struct daemon *d, struct entry *entry);
 
 /* --- server.c: the control socket --- */
 int server_start(struct daemon *d, struct error *error);

@@ -27,6 +27,8 @@ static void daemon_free(struct daemon *d)
 	sd_event_source_unref(d->settle_timer);
 	sd_event_source_unref(d->renew_timer);
 	sd_event_source_unref(d->tick_timer);
+	sd_event_source_unref(d->look_timer);
+	sd_event_source_unref(d->mounts);
 	sd_event_unref(d->event);
 	if (d->kern)
 		kern_close(d->kern);

@@ -57,6 +57,7 @@ void registry_put(struct daemon *d, struct compartment *record)
 	if (!old || old->cgroup_id != record->cgroup_id) {
 		registry_drop(d, record->id);
 		begin_account(d, record->id);
+		mountwatch_add(d, entry);
 	} else if (old->generation != record->generation) {
 		entry->old_generation = old->generation;
 	}

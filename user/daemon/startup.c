@@ -121,8 +121,9 @@ static int be_ready(struct daemon *d, struct error *error _unused_)
 int daemon_start(struct daemon *d, struct error *error)
 {
 	static int (*const steps[])(struct daemon * d, struct error * error) = {
-		find_groups, require_kernel, make_run_dir, take_lock,	 make_loss,    open_kern,
-		sweep,	     stream_open,    prove,	   upkeep_start, server_start, be_ready,
+		find_groups,	  require_kernel, make_run_dir, take_lock, make_loss,
+		open_kern,	  sweep,	  stream_open,	prove,	   upkeep_start,
+		mountwatch_start, server_start,	  be_ready,
 	};
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {

@@ -16,32 +16,15 @@
 /* Looks at `ask` that found it up in vain. */
 #define SETTLE_PATIENCE 30
 /* Between two renewals of one compartment's view: doubled when it did not help, as when the
- * filesystem is mounted nowhere that members see. */
+ * filesystem is mounted nowhere that members see; and so many times what the last one took, as a policy of
+ * ten thousand rules compiles for seconds. */
 #define RENEW_US 1000000ull
+#define RENEW_SHARE 10
 #define RENEW_MAX_US 60000000ull
-
-static void arm(sd_event_source *timer, uint64_t after_us)
-{
-	sd_event_source_set_time(timer, now_us() + after_us);
-	sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
-}
-
-static bool is_armed(sd_event_source *timer)
-{
-	int enabled = SD_EVENT_OFF;
-
-	sd_event_source_get_enabled(timer, &enabled);
-	return enabled != SD_EVENT_OFF;
-}
 
 void upkeep_moved(struct daemon *d)
 {
-	uint64_t at;
-
-	if (is_armed(d->settle_timer) && !sd_event_source_get_time(d->settle_timer, &at) &&
-	    at <= now_us() + SETTLE_US)
-		return;
-	arm(d->settle_timer, SETTLE_US);
+	timer_arm_by(d->settle_timer, SETTLE_US);
 }
 
 /* A directory on the way to a file that is denied by its whole name is another one: until it is pinned
@@ -73,7 +56,7 @@ static int on_settle(sd_event_source *source _unused_, uint64_t usec _unused_, v
 			"at a higher price: %s",
 			error.text);
 	pin_anew(d);
-	arm(d->settle_timer, ASK_US);
+	timer_arm(d->settle_timer, ASK_US);
 	return 0;
 }
 
@@ -82,8 +65,7 @@ void upkeep_renew(struct daemon *d, struct entry *entry)
 	if (entry->renew)
 		return;
 	entry->renew = true;
-	if (!is_armed(d->renew_timer))
-		arm(d->renew_timer, 0);
+	timer_arm_by(d->renew_timer, 0);
 }
 
 /* Kills without waiting: what does not go at once is killed again at the next tick. By the kernel's
@@ -125,35 +107,59 @@ static bool is_edited(const struct compartment *c)
 	return edited;
 }
 
-/* Asked again soon after the last time means that it did not help. */
-static uint64_t next_wait(const struct entry *entry)
+static uint64_t at_least(uint64_t us, uint64_t least_us)
 {
-	uint64_t since = now_us() - entry->renew_us, twice = entry->renew_wait_us * 2;
-
-	if (!entry->renew_wait_us || since > twice + RENEW_US)
-		return RENEW_US;
-	return twice < RENEW_MAX_US ? twice : RENEW_MAX_US;
+	return us > least_us ? us : least_us;
 }
 
-static void renew(struct daemon *d, struct entry *entry)
+/* What did not help, and is asked for again soon, is done ever more seldom. */
+static uint64_t next_wait(const struct entry *entry, uint64_t began_us, bool helped)
+{
+	uint64_t least = at_least(RENEW_US, (now_us() - began_us) * RENEW_SHARE);
+	uint64_t twice = entry->renew_wait_us * 2, wait;
+
+	if (helped || !entry->renew_wait_us || began_us - entry->renew_us > twice + RENEW_US)
+		wait = least;
+	else
+		wait = at_least(twice, least);
+	return wait < RENEW_MAX_US ? wait : RENEW_MAX_US;
+}
+
+/* Another view than before. */
+static bool renew_view(struct daemon *d, struct entry *entry)
 {
 	struct compartment *c = entry->record;
+	char before[MOUNTS_DIGEST_SIZE];
 	struct error error = {0};
 
-	entry->renew = false;
-	entry->renew_wait_us = next_wait(entry);
-	entry->renew_us = now_us();
-	if (is_edited(c))
+	snprintf(before, sizeof(before), "%s", c->view);
+	if (is_edited(c)) {
 		log_warning(
 			"compartment %s: its view of files is out of date, what is new in it is "
 			"refused; its policy was edited, so renew both by: bulkhead reload %u",
 			c->name, c->id);
-	else if (registry_reload(d, c, &error) < 0)
+		return false;
+	}
+	if (registry_reload(d, c, &error)) {
 		log_warning("compartment %s: its view of files is not renewed, what is new in it "
 			    "stays refused: %s",
 			    c->name, error.text);
-	else
-		log_info("compartment %s: view of files renewed", c->name);
+		/* A bind of what it knows is undecided to nobody, who would ask again. */
+		mountwatch_add(d, entry);
+		return false;
+	}
+	log_info("compartment %s: view of files renewed", c->name);
+	return strcmp(before, c->view) != 0;
+}
+
+static void renew(struct daemon *d, struct entry *entry)
+{
+	uint64_t began_us = now_us();
+	bool helped = renew_view(d, entry);
+
+	entry->renew = false;
+	entry->renew_wait_us = next_wait(entry, began_us, helped);
+	entry->renew_us = now_us();
 }
 
 static int on_renew(sd_event_source *source _unused_, uint64_t usec _unused_, void *data)
@@ -173,7 +179,7 @@ static int on_renew(sd_event_source *source _unused_, uint64_t usec _unused_, vo
 			soonest = due;
 	}
 	if (soonest != UINT64_MAX)
-		arm(d->renew_timer, soonest - now_us());
+		timer_arm(d->renew_timer, soonest - now_us());
 	return 0;
 }
 
@@ -224,7 +230,7 @@ static int on_tick(sd_event_source *source _unused_, uint64_t usec _unused_, voi
 	registry_refresh(d);
 	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++)
 		upkeep_tripped(d, id);
-	arm(d->tick_timer, TICK_US);
+	timer_arm(d->tick_timer, TICK_US);
 	return 0;
 }
 
