@@ -7,22 +7,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include "compart/compart.h"
 
 #define NEW FIXTURE "/open/new"	    /* a filesystem that the view does not know */
 #define BOUND FIXTURE "/open/bound" /* FIXTURE_WORK, which no rule lets read */
-#define LEARN_MS \
-	60000 /* the longest wait between two renewals, which failed ones and bursts come to */
+#define LEARN_MS 15000
 #define LEARN_STEP_MS 10
 #define BUSY_MS 5000 /* milliseconds, of a host that is very busy */
-#define BURST 200
+#define BURST 100
 #define BURST_STEP_US 5000
 #define RENEW_MS 1000 /* what renewals of a view are apart, at least */
 
@@ -31,6 +32,14 @@ __attribute__((noreturn)) static int stays(void *data _unused_)
 	close_range(3, ~0u, 0);
 	for (;;)
 		pause();
+}
+
+/* In a mount namespace of its own, which the host's mounts come to and which gives none back, as units have. */
+static int stays_apart(void *data)
+{
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL))
+		return errno;
+	return stays(data);
 }
 
 static int opens(void *path)
@@ -44,6 +53,30 @@ static int open_in(const char *cgroup, const char *path)
 {
 	_cleanup_close_ int fd = open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	pid_t pid = fd < 0 ? -1 : cell_spawn(NULL, fd, opens, (void *)path);
+
+	return pid < 0 ? VERB_BROKEN + errno : cell_wait(pid);
+}
+
+/* What is opened in the provider's mount namespace. A member may not go there itself. */
+struct apart {
+	const struct scene *s;
+	const char *path;
+};
+
+static int opens_apart(void *data)
+{
+	const struct apart *apart = data;
+	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, apart->s->provider, 0);
+
+	if (pidfd < 0 || setns(pidfd, CLONE_NEWNS))
+		return VERB_BROKEN + errno;
+	return open_in(apart->s->cgroup, apart->path);
+}
+
+static int open_apart(const struct scene *s, const char *path)
+{
+	struct apart apart = {s, path};
+	pid_t pid = cell_spawn(NULL, -1, opens_apart, &apart);
 
 	return pid < 0 ? VERB_BROKEN + errno : cell_wait(pid);
 }
@@ -209,14 +242,14 @@ static int check_learnt(struct scene *s, struct kern *kern)
 }
 
 /* An attached provider that runs, and an agent that sees nothing from here on. */
-static int begin(struct scene *s)
+static int begin_with(struct scene *s, cell_fn provider)
 {
 	int r;
 
 	if (scene_init(s, "plain") ||
 	    scene_policy(s, "  - {deny: [read], on: [\"" FIXTURE "/open/**/denied\"]}\n"))
 		return -1;
-	s->provider = cell_spawn(NULL, -1, stays, NULL);
+	s->provider = cell_spawn(NULL, -1, provider, NULL);
 	CHECK(s->provider > 0 && cell_move(s->cgroup, s->provider) == 0, "no provider");
 	CHECK(mkdir(NEW, 0755) == 0 && mkdir(BOUND, 0755) == 0, "no places");
 	if (agent_start(s))
@@ -225,6 +258,11 @@ static int begin(struct scene *s)
 	r = open_in(s->cgroup, FIXTURE_OPEN);
 	CHECK(r == 0, "control: %s", outcome_text(r));
 	return agent_pause(s);
+}
+
+static int begin(struct scene *s)
+{
+	return begin_with(s, stays);
 }
 
 /* The control of what is denied, and of the cgroup: nothing else refuses it. */
@@ -322,6 +360,40 @@ static int case_away(struct kern *kern _unused_)
 	return begin(&s) ? -1 : end(&s, learn_away(&s), BOUND "/denied");
 }
 
+static int learn_slave(struct scene *s)
+{
+	int r, ms;
+
+	/* The agent's stop has come after the provider's start by far. */
+	r = open_apart(s, FIXTURE_OPEN);
+	CHECK(r == 0, "control: %s", outcome_text(r));
+	if (bind_work())
+		return -1;
+	r = open_apart(s, BOUND "/file");
+	CHECK(r == EACCES, "bound, not learnt: %s", outcome_text(r));
+	kill(s->agent, SIGCONT);
+	for (ms = 0; r == EACCES && ms < LEARN_MS; ms += LEARN_STEP_MS) {
+		usleep(LEARN_STEP_MS * 1000);
+		r = open_apart(s, BOUND "/file");
+	}
+	CHECK(r == 0, "bound, after %d ms: %s", ms, outcome_text(r));
+	r = open_apart(s, BOUND "/denied");
+	CHECK(r == EACCES, "denied by its new name: %s", outcome_text(r));
+	return 0;
+}
+
+static int case_slave(struct kern *kern _unused_)
+{
+	_cleanup_scene_ struct scene s = {};
+	int r;
+
+	CHECK(mount(NULL, "/", NULL, MS_SHARED, NULL) == 0, "not shared: %s", strerror(errno));
+	r = begin_with(&s, stays_apart);
+	r = r ? r : end(&s, learn_slave(&s), BOUND "/denied");
+	mount(NULL, "/", NULL, MS_PRIVATE, NULL);
+	return r;
+}
+
 /* Mounted and unmounted all the time: one look for many, and the last is not forgotten. */
 static int learn_burst(struct scene *s, struct kern *kern)
 {
@@ -357,6 +429,7 @@ static int case_burst(struct kern *kern)
 const struct test_case learnt_cases[] = {
 	{"agent/learnt-mounts", case_mounts, CASE_REFUSES},
 	{"agent/learnt-bind", case_bind, CASE_REFUSES},
+	{"agent/learnt-slave", case_slave, CASE_REFUSES},
 	{"agent/learnt-away", case_away, CASE_REFUSES},
 	{"agent/learnt-burst", case_burst, CASE_ALLOWS},
 	{},
