@@ -70,8 +70,9 @@ $(PROGS):
 
 $(BUILD)/tests/unit/test_cli: $(filter-out %/main.o,$(call objects,user/cli/*.c))
 $(BUILD)/tests/unit/test_daemon: $(filter-out %/main.o,$(call objects,user/daemon/*.c))
-$(BUILD)/tests/unit/test_egress $(BUILD)/tests/unit/test_hello: $(EGRESS_OBJ)
-$(BUILD)/tests/unit/test_egress $(BUILD)/tests/unit/test_hello: LIBS := -lldns $(LIBS)
+EGRESS_TESTS := $(patsubst %,$(BUILD)/tests/unit/test_%,egress hello route)
+$(EGRESS_TESTS): $(EGRESS_OBJ)
+$(EGRESS_TESTS): LIBS := -lldns -lmnl $(LIBS)
 $(BUILD)/tests/unit/test_differential.o: ALL_CFLAGS += -Itests
 $(BUILD)/tests/unit/test_differential: $(CASES_OBJ)
 $(UNIT): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIB)

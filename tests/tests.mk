@@ -55,7 +55,7 @@ FUZZ_SRC := $(patsubst %,tests/diff/%.c,draw globs paths world reference answer)
 $(BUILD)/tests/fuzz/globs: tests/fuzz/globs.c $(FUZZ_SRC)
 $(BUILD)/tests/fuzz/destination: tests/fuzz/destination.c user/base/log.c \
 	$(patsubst %,user/policy/%.c,address address_table destination)
-$(BUILD)/tests/fuzz/answer: tests/fuzz/answer.c user/base/log.c $(wildcard user/egress/*.c) \
+$(BUILD)/tests/fuzz/answer: tests/fuzz/answer.c user/base/log.c user/egress/answer.c user/egress/book.c \
 	$(patsubst %,user/policy/%.c,address address_table destination)
 $(BUILD)/tests/fuzz/hello: tests/fuzz/hello.c user/egress/hello.c user/policy/destination.c
 $(BUILD)/tests/fuzz/answer: FUZZ_LIBS := -lldns

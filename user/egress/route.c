@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "route.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <libmnl/libmnl.h>
+#include <linux/rtnetlink.h>
+
+/* The kernel answers within the system call; only a host without memory would not. */
+#define ANSWER_S 1
+/* A route with all its attributes has some two hundred bytes. */
+#define MESSAGE_SIZE 4096
+
+struct routes {
+	struct mnl_socket *socket;
+	__u32 seq;
+};
+
+void routes_close(struct routes *routes)
+{
+	if (!routes)
+		return;
+	if (routes->socket)
+		mnl_socket_close(routes->socket);
+	free(routes);
+}
+
+int routes_open(struct routes **ret)
+{
+	_cleanup_routes_ struct routes *routes = calloc(1, sizeof(*routes));
+	const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
+	const struct timeval patience = {.tv_sec = ANSWER_S};
+	int fd;
+
+	if (!routes)
+		return -ENOMEM;
+	routes->socket = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+	if (!routes->socket || mnl_socket_bind(routes->socket, 0, MNL_SOCKET_AUTOPID) < 0)
+		return -errno;
+	fd = mnl_socket_get_fd(routes->socket);
+	/* Connected, it takes nothing but the kernel's (netlink_getsockbyportid). */
+	if (connect(fd, (const struct sockaddr *)&kernel, sizeof(kernel)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)))
+		return -errno;
+	*ret = TAKE_PTR(routes);
+	return 0;
+}
+
+static int ask(struct routes *routes, const struct address *to)
+{
+	size_t size = to->family == ADDRESS_V4 ? 4 : 16;
+	char buffer[MESSAGE_SIZE] = {0};
+	struct nlmsghdr *message = mnl_nlmsg_put_header(buffer);
+	struct rtmsg *route = mnl_nlmsg_put_extra_header(message, sizeof(*route));
+
+	message->nlmsg_type = RTM_GETROUTE;
+	message->nlmsg_flags = NLM_F_REQUEST;
+	message->nlmsg_seq = ++routes->seq;
+	route->rtm_family = to->family == ADDRESS_V4 ? AF_INET : AF_INET6;
+	route->rtm_dst_len = (unsigned char)(size * 8);
+	mnl_attr_put(message, RTA_DST, size, to->bytes);
+	return mnl_socket_sendto(routes->socket, message, message->nlmsg_len) < 0 ? -errno : 0;
+}
+
+static int note_gateway(const struct nlattr *attribute, void *data)
+{
+	bool *has = data;
+	__u16 type = mnl_attr_get_type(attribute);
+
+	/* RTA_VIA: one of the other family. */
+	*has = *has || type == RTA_GATEWAY || type == RTA_VIA;
+	return MNL_CB_OK;
+}
+
+static const char *const reasons[] = {
+	[RTN_LOCAL] = "an address of this host",
+	[RTN_BROADCAST] = "a broadcast address of a network of this host",
+	[RTN_ANYCAST] = "an anycast address of this host",
+	[RTN_MULTICAST] = "a multicast address",
+	[RTN_BLACKHOLE] = "routed nowhere",
+	[RTN_UNREACHABLE] = "routed nowhere",
+	[RTN_PROHIBIT] = "prohibited by this host's routes",
+};
+#define NREASONS (sizeof(reasons) / sizeof(*reasons))
+
+static int judge(const struct nlmsghdr *message, const char **ret_reason)
+{
+	const struct rtmsg *route = mnl_nlmsg_get_payload(message);
+	bool by_gateway = false;
+
+	if (message->nlmsg_type != RTM_NEWROUTE ||
+	    mnl_nlmsg_get_payload_len(message) < sizeof(*route) ||
+	    mnl_attr_parse(message, sizeof(*route), note_gateway, &by_gateway) < 0) {
+		*ret_reason = "the kernel's answer makes no sense";
+		return -EBADMSG;
+	}
+	if (route->rtm_type == RTN_UNICAST && by_gateway)
+		return 0;
+	*ret_reason = route->rtm_type < NREASONS ? reasons[route->rtm_type] : NULL;
+	if (route->rtm_type == RTN_UNICAST)
+		*ret_reason = "on a network of this host: no gateway leads there";
+	if (!*ret_reason)
+		*ret_reason = "a route of a kind that is not known";
+	return -EHOSTUNREACH;
+}
+
+/* What fib_lookup returns for a route of that kind, and where there is none. */
+static const struct {
+	int code;
+	const char *reason;
+} refusals[] = {
+	{-ENETUNREACH, "no route leads there"},
+	{-EHOSTUNREACH, "no route leads there"},
+	{-EACCES, "prohibited by this host's routes"},
+	{-EINVAL, "routed nowhere"},
+};
+
+static int judge_error(const struct nlmsghdr *message, const char **ret_reason)
+{
+	const struct nlmsgerr *error = mnl_nlmsg_get_payload(message);
+	int code = mnl_nlmsg_get_payload_len(message) < sizeof(*error) ? 0 : error->error;
+
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
+		if (refusals[i].code != code)
+			continue;
+		*ret_reason = refusals[i].reason;
+		return -EHOSTUNREACH;
+	}
+	*ret_reason = "the kernel does not say which way";
+	return code < 0 ? code : -EBADMSG;
+}
+
+/* 1: an answer to an earlier question. */
+static int judge_one(const struct routes *routes, const struct nlmsghdr *message,
+		     const char **ret_reason)
+{
+	if (message->nlmsg_seq != routes->seq)
+		return 1;
+	return message->nlmsg_type == NLMSG_ERROR ? judge_error(message, ret_reason)
+						  : judge(message, ret_reason);
+}
+
+int routes_check(struct routes *routes, const struct address *to, const char **ret_reason)
+{
+	char buffer[MESSAGE_SIZE];
+	int r = ask(routes, to);
+
+	*ret_reason = "the kernel cannot be asked which way";
+	if (r)
+		return r;
+	for (r = 1; r > 0;) {
+		ssize_t n = mnl_socket_recvfrom(routes->socket, buffer, sizeof(buffer));
+		int left = (int)n;
+
+		if (n < 0)
+			return errno == EAGAIN ? -ETIMEDOUT : -errno;
+		for (struct nlmsghdr *m = (struct nlmsghdr *)buffer; r > 0 && mnl_nlmsg_ok(m, left);
+		     m = mnl_nlmsg_next(m, &left))
+			r = judge_one(routes, m, ret_reason);
+	}
+	return r;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The way that the kernel would send what goes to an address. The table of addresses (policy/address.h) cannot know the
+ * host's own ones, nor those of its neighbours where they have public numbers: the routes do. Only what goes by a
+ * gateway leaves the host's networks; everything else is refused, and what cannot be asked is.
+ */
+#ifndef EGRESS_ROUTE_H
+#define EGRESS_ROUTE_H
+
+#include "base/cleanup.h"
+#include "policy/address.h"
+
+/* Of the network namespace in which it was opened, whose routes may change. */
+struct routes;
+
+int routes_open(struct routes **ret);
+void routes_close(struct routes *routes);
+DEFINE_CLEANUP(struct routes *, routes_close)
+#define _cleanup_routes_ _cleanup_(cleanup_routes_close)
+
+/* 0: by a gateway. -EHOSTUNREACH: any other way, or none. Another -errno: the kernel did not say; -ETIMEDOUT. All but 0
+ * come with a reason. */
+int routes_check(struct routes *routes, const struct address *to, const char **ret_reason);
+
+#endif
