@@ -7,14 +7,9 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include "base/cleanup.h"
 #include "egress/route.h"
+#include "netns.h"
 
 #define N_OF(array) (sizeof(array) / sizeof(*(array)))
 
@@ -38,15 +33,6 @@ static const char setting[] = "link set lo up\n"
 			      "route add blackhole 2001:db8:2::1\n"
 			      "route add unreachable 2001:db8:2::2\n"
 			      "route add prohibit 2001:db8:2::3\n";
-
-static void set_up(void)
-{
-	FILE *ip = popen("ip -batch -", "w");
-
-	assert_non_null(ip);
-	assert_int_equal(fputs(setting, ip) < 0, 0);
-	assert_int_equal(pclose(ip), 0);
-}
 
 static const struct {
 	const char *address;
@@ -90,32 +76,15 @@ static void check(struct routes *routes, const char *text, int result, const cha
 		fail_msg("%s: %d, %s", text, r, why);
 }
 
-static int enter(int *ret_before)
-{
-	*ret_before = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	assert_true(*ret_before >= 0);
-	return unshare(CLONE_NEWNET) ? -errno : 0;
-}
-
-static void leave(int before)
-{
-	assert_int_equal(setns(before, CLONE_NEWNET), 0);
-	close(before);
-}
-
 static void test_routes(void **state)
 {
 	_cleanup_routes_ struct routes *routes = NULL;
-	int before;
+	int before = netns_enter();
 
 	(void)state;
-	if (enter(&before) < 0) {
-		close(before);
-		skip();
-	}
-	set_up();
+	netns_set(setting);
 	assert_int_equal(routes_open(&routes), 0);
-	leave(before);
+	netns_leave(&before);
 	/* Of where it was opened, wherever it is asked from. */
 	for (size_t i = 0; i < N_OF(rows); i++)
 		check(routes, rows[i].address, rows[i].result, rows[i].reason);
@@ -125,23 +94,18 @@ static void test_routes(void **state)
 static void test_changed(void **state)
 {
 	_cleanup_routes_ struct routes *routes = NULL;
-	int before;
+	_cleanup_netns_ int before = netns_enter();
 
 	(void)state;
-	if (enter(&before) < 0) {
-		close(before);
-		skip();
-	}
 	assert_int_equal(routes_open(&routes), 0);
 	check(routes, "8.8.8.8", -EHOSTUNREACH, "no route leads there");
-	set_up();
+	netns_set(setting);
 	check(routes, "8.8.8.8", 0, NULL);
-	assert_int_equal(system("ip route add 8.8.8.0/24 dev near"), 0);
+	netns_set("route add 8.8.8.0/24 dev near\n");
 	check(routes, "8.8.8.8", -EHOSTUNREACH,
 	      "on a network of this host: no gateway leads there");
-	assert_int_equal(system("ip addr add 8.8.4.4/32 dev lo"), 0);
+	netns_set("addr add 8.8.4.4/32 dev lo\n");
 	check(routes, "8.8.4.4", -EHOSTUNREACH, "an address of this host");
-	leave(before);
 }
 
 int main(void)

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A network namespace of the test's own, in which it is until the test ends. */
+#ifndef UNIT_NETNS_H
+#define UNIT_NETNS_H
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* Where it was before. Skips the test where it may make none; only root may. */
+static inline int netns_enter(void)
+{
+	int before = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+
+	assert_true(before >= 0);
+	if (unshare(CLONE_NEWNET)) {
+		close(before);
+		skip();
+	}
+	return before;
+}
+
+static inline void netns_leave(int *before)
+{
+	assert_int_equal(setns(*before, CLONE_NEWNET), 0);
+	close(*before);
+}
+#define _cleanup_netns_ __attribute__((cleanup(netns_leave)))
+
+/* Lines of ip(8), "-batch". */
+static inline void netns_set(const char *lines)
+{
+	FILE *ip = popen("ip -batch -", "w");
+
+	assert_non_null(ip);
+	assert_true(fputs(lines, ip) >= 0);
+	assert_int_equal(pclose(ip), 0);
+}
+
+#endif
