@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Addresses of names, asked of the operator's resolvers and of nobody else: no /etc/resolv.conf, no /etc/hosts, no
+ * search list. By libunbound, in a thread of its own, which does what a resolver has to: other sources and numbers each
+ * time, TCP where an answer is cut, aliases that lead in a circle. What it answers is somebody's word: each address is
+ * judged afterwards (policy/address.h, route.h).
+ */
+#ifndef EGRESS_RESOLVE_H
+#define EGRESS_RESOLVE_H
+
+#include <stddef.h>
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "policy/address.h"
+
+/* Of a name, both families together; 64 rotating ones were seen. */
+#define RESOLVE_ADDRESSES 128
+#define RESOLVE_UPSTREAMS 8
+
+struct resolver;
+struct question;
+
+/*
+ * What became of a question, after which it is gone:
+ *
+ *	0		n addresses, one at least; valid during the call
+ *	-ENOENT		the name does not exist, or has no address
+ *	-E2BIG		more than RESOLVE_ADDRESSES: none is told
+ *	-EBADMSG	an answer made no sense
+ *	-EAGAIN		no upstream answered, or none would
+ *	-ENOMEM
+ */
+typedef void (*resolved_fn)(void *data, int result, const struct address *addresses, size_t n);
+
+/* Upstreams: "ADDRESS" or "ADDRESS@PORT" (53). 0; -EINVAL with a reason, also for none; -ENOMEM. */
+int resolver_new(const char *const *upstreams, size_t n, struct resolver **ret,
+		 struct error *error);
+/* Questions that are open are not answered any more. */
+void resolver_free(struct resolver *resolver);
+DEFINE_CLEANUP(struct resolver *, resolver_free)
+#define _cleanup_resolver_ _cleanup_(cleanup_resolver_free)
+
+/* Readable when there are answers: resolver_step calls who asked. */
+int resolver_fd(const struct resolver *resolver);
+void resolver_step(struct resolver *resolver);
+
+/* A and AAAA of a name (destination_name). An answer may take as long as upstreams like: who asks has the deadline. The
+ * question is the resolver's; *ret is good until `resolved` was called. 0 or -errno. */
+int resolver_ask(struct resolver *resolver, const char *name, resolved_fn resolved, void *data,
+		 struct question **ret);
+/* It is not answered any more, and gone. */
+void question_cancel(struct question *question);
+
+#endif
