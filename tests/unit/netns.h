@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Where it was before. Skips the test where it may make none; only root may. */
@@ -36,6 +37,24 @@ static inline void netns_set(const char *lines)
 	assert_non_null(ip);
 	assert_true(fputs(lines, ip) >= 0);
 	assert_int_equal(pclose(ip), 0);
+}
+
+/* An IPv6 address is the host's own a little after it was added (addrconf's work queue). */
+static inline void netns_wait_own(const char *address)
+{
+	char command[128], answer[8] = "";
+
+	snprintf(command, sizeof(command), "ip route get %s 2>/dev/null", address);
+	for (int ms = 0; strncmp(answer, "local ", 6); ms += 10) {
+		FILE *ip = popen(command, "r");
+
+		assert_true(ms < 10000);
+		usleep(10000);
+		assert_non_null(ip);
+		if (!fgets(answer, sizeof(answer), ip))
+			answer[0] = '\0';
+		pclose(ip);
+	}
 }
 
 #endif

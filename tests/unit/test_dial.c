@@ -118,6 +118,8 @@ static void test_race(void **state)
 
 	(void)state;
 	netns_set(setting);
+	netns_wait_own(OPEN6);
+	netns_wait_own("2001:db8::1");
 	open4 = listen_at(OPEN4);
 	open6 = listen_at(OPEN6);
 	for (size_t i = 0; i < N_OF(rows); i++) {
@@ -143,6 +145,8 @@ static void test_many(void **state)
 
 	(void)state;
 	netns_set(setting);
+	netns_wait_own(OPEN6);
+	netns_wait_own("2001:db8::1");
 	open4 = listen_at(OPEN4);
 	for (size_t i = 0; i < N_OF(to); i++)
 		to[i] = i == DIAL_ATTEMPTS ? OPEN4 : CLOSED4;

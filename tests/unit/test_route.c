@@ -43,25 +43,25 @@ static const struct {
 	{"198.51.100.4", 0, NULL}, /* an IPv4 route by a gateway of IPv6 */
 	{"2606:4700::1111", 0, NULL},
 	/* The host's own, public or not. */
-	{"127.0.0.1", -EHOSTUNREACH, "an address of this host"},
-	{"203.0.113.2", -EHOSTUNREACH, "an address of this host"},
-	{"::1", -EHOSTUNREACH, "an address of this host"},
-	{"2001:db8::2", -EHOSTUNREACH, "an address of this host"},
+	{"127.0.0.1", -EPERM, "an address of this host"},
+	{"203.0.113.2", -EPERM, "an address of this host"},
+	{"::1", -EPERM, "an address of this host"},
+	{"2001:db8::2", -EPERM, "an address of this host"},
 	/* Its networks', the gateways themselves among them. */
-	{"203.0.113.1", -EHOSTUNREACH, "on a network of this host: no gateway leads there"},
-	{"203.0.113.77", -EHOSTUNREACH, "on a network of this host: no gateway leads there"},
-	{"192.0.2.1", -EHOSTUNREACH, "on a network of this host: no gateway leads there"},
-	{"2001:db8::1", -EHOSTUNREACH, "on a network of this host: no gateway leads there"},
-	{"2001:db8:1::9", -EHOSTUNREACH, "on a network of this host: no gateway leads there"},
-	{"203.0.113.255", -EHOSTUNREACH, "a broadcast address of a network of this host"},
-	{"224.0.0.1", -EHOSTUNREACH, "a multicast address"},
-	{"ff02::1", -EHOSTUNREACH, "a multicast address"},
-	{"198.51.100.1", -EHOSTUNREACH, "routed nowhere"},
-	{"198.51.100.2", -EHOSTUNREACH, "no route leads there"},
-	{"198.51.100.3", -EHOSTUNREACH, "prohibited by this host's routes"},
-	{"2001:db8:2::1", -EHOSTUNREACH, "routed nowhere"},
-	{"2001:db8:2::2", -EHOSTUNREACH, "no route leads there"},
-	{"2001:db8:2::3", -EHOSTUNREACH, "prohibited by this host's routes"},
+	{"203.0.113.1", -EPERM, "on a network of this host: no gateway leads there"},
+	{"203.0.113.77", -EPERM, "on a network of this host: no gateway leads there"},
+	{"192.0.2.1", -EPERM, "on a network of this host: no gateway leads there"},
+	{"2001:db8::1", -EPERM, "on a network of this host: no gateway leads there"},
+	{"2001:db8:1::9", -EPERM, "on a network of this host: no gateway leads there"},
+	{"203.0.113.255", -EPERM, "a broadcast address of a network of this host"},
+	{"224.0.0.1", -EPERM, "a multicast address"},
+	{"ff02::1", -EPERM, "a multicast address"},
+	{"198.51.100.1", -ENETUNREACH, "routed nowhere"},
+	{"198.51.100.2", -ENETUNREACH, "no route leads there"},
+	{"198.51.100.3", -ENETUNREACH, "prohibited by this host's routes"},
+	{"2001:db8:2::1", -ENETUNREACH, "routed nowhere"},
+	{"2001:db8:2::2", -ENETUNREACH, "no route leads there"},
+	{"2001:db8:2::3", -ENETUNREACH, "prohibited by this host's routes"},
 };
 
 static void check(struct routes *routes, const char *text, int result, const char *reason)
@@ -83,6 +83,7 @@ static void test_routes(void **state)
 
 	(void)state;
 	netns_set(setting);
+	netns_wait_own("2001:db8::2");
 	assert_int_equal(routes_open(&routes), 0);
 	netns_leave(&before);
 	/* Of where it was opened, wherever it is asked from. */
@@ -98,14 +99,14 @@ static void test_changed(void **state)
 
 	(void)state;
 	assert_int_equal(routes_open(&routes), 0);
-	check(routes, "8.8.8.8", -EHOSTUNREACH, "no route leads there");
+	check(routes, "8.8.8.8", -ENETUNREACH, "no route leads there");
 	netns_set(setting);
+	netns_wait_own("2001:db8::2");
 	check(routes, "8.8.8.8", 0, NULL);
 	netns_set("route add 8.8.8.0/24 dev near\n");
-	check(routes, "8.8.8.8", -EHOSTUNREACH,
-	      "on a network of this host: no gateway leads there");
+	check(routes, "8.8.8.8", -EPERM, "on a network of this host: no gateway leads there");
 	netns_set("addr add 8.8.4.4/32 dev lo\n");
-	check(routes, "8.8.4.4", -EHOSTUNREACH, "an address of this host");
+	check(routes, "8.8.4.4", -EPERM, "an address of this host");
 }
 
 int main(void)

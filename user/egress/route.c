@@ -75,16 +75,29 @@ static int note_gateway(const struct nlattr *attribute, void *data)
 	return MNL_CB_OK;
 }
 
-static const char *const reasons[] = {
-	[RTN_LOCAL] = "an address of this host",
-	[RTN_BROADCAST] = "a broadcast address of a network of this host",
-	[RTN_ANYCAST] = "an anycast address of this host",
-	[RTN_MULTICAST] = "a multicast address",
-	[RTN_BLACKHOLE] = "routed nowhere",
-	[RTN_UNREACHABLE] = "routed nowhere",
-	[RTN_PROHIBIT] = "prohibited by this host's routes",
+/* By the route's kind. */
+static const struct {
+	int result;
+	const char *reason;
+} kinds[] = {
+	[RTN_UNICAST] = {-EPERM, "on a network of this host: no gateway leads there"},
+	[RTN_LOCAL] = {-EPERM, "an address of this host"},
+	[RTN_BROADCAST] = {-EPERM, "a broadcast address of a network of this host"},
+	[RTN_ANYCAST] = {-EPERM, "an anycast address of this host"},
+	[RTN_MULTICAST] = {-EPERM, "a multicast address"},
+	[RTN_BLACKHOLE] = {-ENETUNREACH, "routed nowhere"},
+	[RTN_UNREACHABLE] = {-ENETUNREACH, "no route leads there"},
+	[RTN_PROHIBIT] = {-ENETUNREACH, "prohibited by this host's routes"},
 };
-#define NREASONS (sizeof(reasons) / sizeof(*reasons))
+#define NKINDS (sizeof(kinds) / sizeof(*kinds))
+
+static int refuse(unsigned int kind, const char **ret_reason)
+{
+	bool known = kind < NKINDS && kinds[kind].reason;
+
+	*ret_reason = known ? kinds[kind].reason : "a route of a kind that is not known";
+	return known ? kinds[kind].result : -EPERM;
+}
 
 static int judge(const struct nlmsghdr *message, const char **ret_reason)
 {
@@ -99,23 +112,18 @@ static int judge(const struct nlmsghdr *message, const char **ret_reason)
 	}
 	if (route->rtm_type == RTN_UNICAST && by_gateway)
 		return 0;
-	*ret_reason = route->rtm_type < NREASONS ? reasons[route->rtm_type] : NULL;
-	if (route->rtm_type == RTN_UNICAST)
-		*ret_reason = "on a network of this host: no gateway leads there";
-	if (!*ret_reason)
-		*ret_reason = "a route of a kind that is not known";
-	return -EHOSTUNREACH;
+	return refuse(route->rtm_type, ret_reason);
 }
 
 /* What fib_lookup returns for a route of that kind, and where there is none. */
 static const struct {
 	int code;
-	const char *reason;
-} refusals[] = {
-	{-ENETUNREACH, "no route leads there"},
-	{-EHOSTUNREACH, "no route leads there"},
-	{-EACCES, "prohibited by this host's routes"},
-	{-EINVAL, "routed nowhere"},
+	unsigned int kind;
+} errors[] = {
+	{-ENETUNREACH, RTN_UNREACHABLE},
+	{-EHOSTUNREACH, RTN_UNREACHABLE},
+	{-EACCES, RTN_PROHIBIT},
+	{-EINVAL, RTN_BLACKHOLE},
 };
 
 static int judge_error(const struct nlmsghdr *message, const char **ret_reason)
@@ -123,12 +131,9 @@ static int judge_error(const struct nlmsghdr *message, const char **ret_reason)
 	const struct nlmsgerr *error = mnl_nlmsg_get_payload(message);
 	int code = mnl_nlmsg_get_payload_len(message) < sizeof(*error) ? 0 : error->error;
 
-	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
-		if (refusals[i].code != code)
-			continue;
-		*ret_reason = refusals[i].reason;
-		return -EHOSTUNREACH;
-	}
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
+		if (errors[i].code == code)
+			return refuse(errors[i].kind, ret_reason);
 	*ret_reason = "the kernel does not say which way";
 	return code < 0 ? code : -EBADMSG;
 }
