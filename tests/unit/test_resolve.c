@@ -8,20 +8,13 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <netinet/in.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include "egress/resolve.h"
+#include "nameserver.h"
 #include "netns.h"
 
 #define N_OF(array) (sizeof(array) / sizeof(*(array)))
-#define PORT 5353
-#define UPSTREAM "127.0.0.1@5353"
 #define WAIT_MS 20000
 #define MANY 64 /* addresses: more than an answer of UDP holds */
 
@@ -36,8 +29,6 @@ static const char setting[] =
 
 /* --- the server --- */
 
-static pid_t server;
-
 /* `n` addresses of a name, in the form of hosts(5). */
 static void write_hosts(FILE *out, const char *name, int n)
 {
@@ -45,27 +36,17 @@ static void write_hosts(FILE *out, const char *name, int n)
 		assert_true(fprintf(out, "203.0.113.%d %s\n", i + 1, name) > 0);
 }
 
-static void wait_listening(void)
+static pid_t serve(void)
 {
-	const struct sockaddr_in at = {.sin_family = AF_INET,
-				       .sin_port = htons(PORT),
-				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-
-	for (int ms = 0; ms < WAIT_MS; ms += 10) {
-		_cleanup_close_ int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-		if (connect(fd, (const struct sockaddr *)&at, sizeof(at)) == 0)
-			return;
-		usleep(10000);
-	}
-	fail_msg("dnsmasq does not listen");
-}
-
-static void serve(void)
-{
-	char hosts[] = "/tmp/bulkhead-hosts-XXXXXX";
-	char option[64];
+	char hosts[] = "/tmp/bulkhead-hosts-XXXXXX", option[64];
+	const char *const options[] = {"--host-record=api.example.com,198.51.100.7,2001:db8::7",
+				       "--host-record=four.example.com,198.51.100.4",
+				       "--host-record=six.example.com,2001:db8::6",
+				       "--txt-record=text.example.com,words",
+				       "--cname=alias.example.com,api.example.com",
+				       option};
 	FILE *out = fdopen(mkstemp(hosts), "w");
+	pid_t pid;
 
 	assert_non_null(out);
 	write_hosts(out, "many.example.com", MANY);
@@ -73,28 +54,9 @@ static void serve(void)
 	assert_int_equal(fclose(out), 0);
 	assert_int_equal(chmod(hosts, 0644), 0);
 	snprintf(option, sizeof(option), "--addn-hosts=%s", hosts);
-	server = fork();
-	if (server == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		execlp("dnsmasq", "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null",
-		       "--no-resolv", "--no-hosts", "--no-poll", "--user=root",
-		       "--pid-file=", "--log-facility=/dev/null", "--listen-address=127.0.0.1",
-		       "--bind-interfaces", "--port=5353", "--local=/example.com/",
-		       "--host-record=api.example.com,198.51.100.7,2001:db8::7",
-		       "--host-record=four.example.com,198.51.100.4",
-		       "--host-record=six.example.com,2001:db8::6",
-		       "--txt-record=text.example.com,words",
-		       "--cname=alias.example.com,api.example.com", option, NULL);
-		_exit(127);
-	}
-	wait_listening();
+	pid = nameserver_start(options, N_OF(options));
 	unlink(hosts);
-}
-
-static void end_server(void)
-{
-	kill(server, SIGTERM);
-	waitpid(server, NULL, 0);
+	return pid;
 }
 
 /* --- questions --- */
@@ -173,11 +135,12 @@ static void test_names(void **state)
 {
 	_cleanup_netns_ int before = netns_enter();
 	_cleanup_resolver_ struct resolver *resolver = NULL;
+	pid_t server;
 
 	(void)state;
 	netns_set(setting);
-	serve();
-	resolver = new_resolver(UPSTREAM);
+	server = serve();
+	resolver = new_resolver(NAMESERVER);
 	for (size_t i = 0; i < N_OF(rows); i++) {
 		struct heard heard = {0};
 		struct question *question;
@@ -190,7 +153,7 @@ static void test_names(void **state)
 			fail_msg("%s: %d, %zu: %s", rows[i].name, heard.result, heard.n,
 				 heard.text);
 	}
-	end_server();
+	nameserver_end(server);
 }
 
 /* All at once, one of them given up. */
@@ -200,11 +163,12 @@ static void test_together(void **state)
 	_cleanup_resolver_ struct resolver *resolver = NULL;
 	struct question *questions[N_OF(rows)];
 	struct heard heard[N_OF(rows)] = {0};
+	pid_t server;
 
 	(void)state;
 	netns_set(setting);
-	serve();
-	resolver = new_resolver(UPSTREAM);
+	server = serve();
+	resolver = new_resolver(NAMESERVER);
 	for (size_t i = 0; i < N_OF(rows); i++)
 		assert_int_equal(resolver_ask(resolver, rows[i].name, on_resolved, &heard[i],
 					      &questions[i]),
@@ -215,7 +179,7 @@ static void test_together(void **state)
 		assert_int_equal(heard[i].result, rows[i].result);
 	}
 	assert_int_equal(heard[0].times, 0);
-	end_server();
+	nameserver_end(server);
 }
 
 /* An upstream that says nothing: given up, and by the end of the resolver. */

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A resolver that runs (dnsmasq), on a port of the loopback address of the network namespace that it is started in. */
+#ifndef UNIT_NAMESERVER_H
+#define UNIT_NAMESERVER_H
+
+#include <arpa/inet.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/cleanup.h"
+
+#define NAMESERVER "127.0.0.1@5353"
+#define NAMESERVER_PORT 5353
+#define NAMESERVER_MS 20000
+#define NAMESERVER_OPTIONS 32
+
+static inline void nameserver_wait(void)
+{
+	const struct sockaddr_in at = {.sin_family = AF_INET,
+				       .sin_port = htons(NAMESERVER_PORT),
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+	for (int ms = 0; ms < NAMESERVER_MS; ms += 10) {
+		_cleanup_close_ int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		if (connect(fd, (const struct sockaddr *)&at, sizeof(at)) == 0)
+			return;
+		usleep(10000);
+	}
+	fail_msg("dnsmasq does not listen");
+}
+
+/* With these options besides: what it knows of example.com, which is all that it answers for. */
+static inline pid_t nameserver_start(const char *const *options, size_t n)
+{
+	const char *argv[NAMESERVER_OPTIONS] = {"dnsmasq",
+						"--keep-in-foreground",
+						"--conf-file=/dev/null",
+						"--no-resolv",
+						"--no-hosts",
+						"--no-poll",
+						"--user=root",
+						"--pid-file=",
+						"--log-facility=/dev/null",
+						"--listen-address=127.0.0.1",
+						"--bind-interfaces",
+						"--port=5353",
+						"--local=/example.com/"};
+	size_t argc = 13;
+	pid_t pid;
+
+	for (size_t i = 0; i < n; i++) {
+		assert_true(argc < NAMESERVER_OPTIONS - 1);
+		argv[argc++] = options[i];
+	}
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execvp("dnsmasq", (char *const *)argv);
+		_exit(127);
+	}
+	nameserver_wait();
+	return pid;
+}
+
+static inline void nameserver_end(pid_t pid)
+{
+	kill(pid, SIGTERM);
+	waitpid(pid, NULL, 0);
+}
+
+#endif

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * From a name to a connection: a resolver that runs, and behind a gateway another network namespace, the world, in which
+ * public addresses are somebody's. Nothing leaves the two.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include "egress/reach.h"
+#include "nameserver.h"
+#include "netns.h"
+
+#define N_OF(array) (sizeof(array) / sizeof(*(array)))
+#define PORT 443
+#define LONG_MS 20000
+#define SHORT_MS 700
+
+/* Public-numbered is also the host's own network: 9.9.9.0/24, where 9.9.9.7 could listen. There is no way to IPv6
+ * but for 2001:4860::/32. Packets to 5.5.5.5 are lost. */
+static const char here[] = "link set lo up\n"
+			   "link set near up\n"
+			   "addr add 9.9.9.2/24 dev near\n"
+			   "addr add 2001:db8::2/64 dev near nodad\n"
+			   "route add default via 9.9.9.1\n"
+			   "route add 2001:4860::/32 via 2001:db8::1\n";
+static const char there[] = "link set lo up\n"
+			    "link set far up\n"
+			    "addr add 9.9.9.1/24 dev far\n"
+			    "addr add 2001:db8::1/64 dev far nodad\n"
+			    "addr add 8.8.8.8/32 dev lo\n"
+			    "addr add 8.8.8.9/32 dev lo\n"
+			    "addr add 2001:4860::8/128 dev lo nodad\n"
+			    "route add blackhole 5.5.5.5\n";
+
+/* --- the world --- */
+
+static void listen_everywhere(void)
+{
+	const struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(PORT)};
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(bind(fd, (const struct sockaddr *)&any, sizeof(any)), 0);
+	assert_int_equal(listen(fd, 512), 0);
+}
+
+static void tell(int fd)
+{
+	assert_int_equal(write(fd, "a", 1), 1);
+}
+
+static void hear(int fd)
+{
+	char letter;
+
+	assert_int_equal(read(fd, &letter, 1), 1);
+}
+
+__attribute__((noreturn)) static void be_world(int fd)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (unshare(CLONE_NEWNET))
+		_exit(1);
+	tell(fd);
+	hear(fd);
+	netns_set(there);
+	netns_wait_own("2001:4860::8");
+	listen_everywhere();
+	tell(fd);
+	for (;;)
+		pause();
+}
+
+struct scene {
+	int before;
+	pid_t world, server;
+	sd_event *event;
+	struct reacher *reacher;
+};
+
+static void link_to(pid_t world)
+{
+	char line[96];
+
+	snprintf(line, sizeof(line), "link add near type veth peer name far netns %d\n",
+		 (int)world);
+	netns_set(line);
+}
+
+static pid_t start_world(void)
+{
+	int ends[2];
+	pid_t pid;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	pid = fork();
+	if (pid == 0)
+		be_world(ends[1]);
+	close(ends[1]);
+	hear(ends[0]);
+	link_to(pid);
+	netns_set(here);
+	netns_wait_own("2001:db8::2");
+	tell(ends[0]);
+	hear(ends[0]);
+	close(ends[0]);
+	return pid;
+}
+
+static struct reacher *new_reacher(sd_event *event, const char *upstream)
+{
+	struct reach_options options = {.upstreams = &upstream, .nupstreams = 1};
+	struct reacher *reacher = NULL;
+	struct error error = {0};
+
+	if (reacher_new(event, &options, &reacher, &error))
+		fail_msg("%s", error.text);
+	return reacher;
+}
+
+static struct scene scene_start(void)
+{
+	static const char *const names[] = {"--host-record=four.example.com,8.8.8.8",
+					    "--host-record=six.example.com,2001:4860::8",
+					    "--host-record=both.example.com,8.8.8.8,2001:4860::8",
+					    "--host-record=half.example.com,8.8.8.8,2606:4700::1",
+					    "--host-record=unrouted.example.com,2606:4700::1",
+					    "--host-record=mixed.example.com,8.8.8.8",
+					    "--host-record=mixed.example.com,10.1.2.3",
+					    "--host-record=rebound.example.com,127.0.0.1",
+					    "--host-record=mapped.example.com,::ffff:8.8.8.8",
+					    "--host-record=own.example.com,9.9.9.2",
+					    "--host-record=gateway.example.com,9.9.9.1",
+					    "--host-record=near.example.com,8.8.8.8",
+					    "--host-record=near.example.com,9.9.9.7",
+					    "--host-record=silent.example.com,5.5.5.5",
+					    "--host-record=second.example.com,5.5.5.5",
+					    "--host-record=second.example.com,8.8.8.9"};
+	struct scene s = {.before = netns_enter()};
+
+	s.world = start_world();
+	s.server = nameserver_start(names, N_OF(names));
+	assert_true(sd_event_new(&s.event) >= 0);
+	s.reacher = new_reacher(s.event, NAMESERVER);
+	return s;
+}
+
+static void scene_end(struct scene *s)
+{
+	reacher_free(s->reacher);
+	sd_event_unref(s->event);
+	nameserver_end(s->server);
+	nameserver_end(s->world);
+	netns_leave(&s->before);
+}
+#define _cleanup_scene_ __attribute__((cleanup(scene_end)))
+
+/* --- reaching --- */
+
+struct heard {
+	unsigned int times;
+	enum reach_outcome outcome;
+	bool works; /* the connection takes bytes */
+	char reason[400];
+};
+
+static void on_reached(void *data, enum reach_outcome outcome, int fd, const char *reason)
+{
+	struct heard *heard = data;
+
+	heard->times++;
+	heard->outcome = outcome;
+	snprintf(heard->reason, sizeof(heard->reason), "%s", reason);
+	if (outcome != REACH_CONNECTED)
+		return;
+	heard->works = send(fd, "a", 1, MSG_NOSIGNAL) == 1;
+	close(fd);
+}
+
+static void wait_for(sd_event *event, const struct heard *heard)
+{
+	while (!heard->times)
+		assert_true(sd_event_run(event, LONG_MS * 1000ull) > 0);
+}
+
+static const struct {
+	const char *name;
+	__u16 port;
+	unsigned int deadline_ms;
+	enum reach_outcome outcome;
+	const char *reason;
+} rows[] = {
+	{"four.example.com", PORT, LONG_MS, REACH_CONNECTED, ""},
+	{"six.example.com", PORT, LONG_MS, REACH_CONNECTED, ""},
+	{"both.example.com", PORT, LONG_MS, REACH_CONNECTED, ""},
+	/* What no way leads to is left out. */
+	{"half.example.com", PORT, LONG_MS, REACH_CONNECTED, ""},
+	{"unrouted.example.com", PORT, LONG_MS, REACH_UNROUTED,
+	 "2606:4700::1: no route leads there"},
+	/* The one that says nothing is not waited for. */
+	{"second.example.com", PORT, LONG_MS, REACH_CONNECTED, ""},
+	/* One bad address of several is enough. */
+	{"mixed.example.com", PORT, LONG_MS, REACH_BAD_ADDRESS, "10.1.2.3"},
+	{"rebound.example.com", PORT, LONG_MS, REACH_BAD_ADDRESS, "127.0.0.1"},
+	{"mapped.example.com", PORT, LONG_MS, REACH_BAD_ADDRESS, "::ffff:8.8.8.8"},
+	{"near.example.com", PORT, LONG_MS, REACH_BAD_ROUTE,
+	 "9.9.9.7: on a network of this host: no gateway leads there"},
+	{"own.example.com", PORT, LONG_MS, REACH_BAD_ROUTE, "9.9.9.2: an address of this host"},
+	{"gateway.example.com", PORT, LONG_MS, REACH_BAD_ROUTE,
+	 "9.9.9.1: on a network of this host: no gateway leads there"},
+	{"four.example.com", PORT + 1, LONG_MS, REACH_FAILED, "Connection refused"},
+	{"silent.example.com", PORT, SHORT_MS, REACH_OUT_OF_TIME, "no address has answered"},
+	{"no.example.com", PORT, LONG_MS, REACH_UNRESOLVED, "the name has no address"},
+	{"www.example.org", PORT, LONG_MS, REACH_UNRESOLVED, "no resolver says an address"},
+};
+
+static void check(size_t i, const struct heard *heard)
+{
+	bool works = rows[i].outcome == REACH_CONNECTED;
+
+	if (heard->times != 1 || heard->outcome != rows[i].outcome || heard->works != works ||
+	    strncmp(heard->reason, rows[i].reason, strlen(rows[i].reason)))
+		fail_msg("%s: %u times, %s: %s", rows[i].name, heard->times,
+			 reach_outcome_names[heard->outcome], heard->reason);
+}
+
+static void begin(struct scene *s, size_t i, struct heard *heard, struct reach **ret)
+{
+	assert_int_equal(reach_begin(s->reacher, rows[i].name, rows[i].port, rows[i].deadline_ms,
+				     on_reached, heard, ret),
+			 0);
+	assert_int_equal(heard->times, 0);
+}
+
+static void test_names(void **state)
+{
+	_cleanup_scene_ struct scene s = scene_start();
+
+	(void)state;
+	for (size_t i = 0; i < N_OF(rows); i++) {
+		struct heard heard = {0};
+		struct reach *reach;
+
+		begin(&s, i, &heard, &reach);
+		wait_for(s.event, &heard);
+		check(i, &heard);
+	}
+}
+
+/* Many of each at once, some of them given up on the way; what was given up says nothing. */
+static void test_together(void **state)
+{
+	enum { EACH = 16, N = EACH * N_OF(rows) };
+	static struct heard heard[N];
+	_cleanup_scene_ struct scene s = scene_start();
+	struct reach *reaches[N];
+
+	(void)state;
+	memset(heard, 0, sizeof(heard));
+	for (size_t i = 0; i < N; i++)
+		begin(&s, i % N_OF(rows), &heard[i], &reaches[i]);
+	for (size_t i = 0; i < N_OF(rows); i++)
+		reach_cancel(reaches[i]);
+	for (size_t i = N_OF(rows); i < N; i++) {
+		wait_for(s.event, &heard[i]);
+		check(i % N_OF(rows), &heard[i]);
+	}
+	for (size_t i = 0; i < N_OF(rows); i++)
+		assert_int_equal(heard[i].times, 0);
+}
+
+static void test_silent_resolver(void **state)
+{
+	_cleanup_scene_ struct scene s = scene_start();
+	_cleanup_reacher_ struct reacher *reacher = new_reacher(s.event, "5.5.5.5");
+	struct heard heard = {0};
+	struct reach *reach;
+
+	(void)state;
+	assert_int_equal(reach_begin(reacher, "four.example.com", PORT, SHORT_MS, on_reached,
+				     &heard, &reach),
+			 0);
+	wait_for(s.event, &heard);
+	assert_int_equal(heard.outcome, REACH_OUT_OF_TIME);
+	assert_string_equal(heard.reason, "no resolver has answered");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_together),
+		cmocka_unit_test(test_silent_resolver),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "reach.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "dial.h"
+#include "resolve.h"
+#include "route.h"
+
+#define REASON_SIZE 384
+
+const char *const reach_outcome_names[REACH_OUTCOMES] = {
+	[REACH_CONNECTED] = "connected",     [REACH_UNRESOLVED] = "not resolved",
+	[REACH_BAD_ADDRESS] = "bad address", [REACH_BAD_ROUTE] = "bad route",
+	[REACH_UNROUTED] = "no route",	     [REACH_FAILED] = "not connected",
+	[REACH_OUT_OF_TIME] = "out of time", [REACH_INTERNAL] = "internal error",
+};
+
+struct reacher {
+	sd_event *event;
+	sd_event_source *answers;
+	struct resolver *resolver;
+	struct routes *routes;
+	struct address_rules rules;
+};
+
+struct reach {
+	struct reacher *reacher;
+	reached_fn reached;
+	void *data;
+	__u16 port;
+	struct question *question;
+	struct dial *dial;
+	sd_event_source *timer, *dialled;
+};
+
+static uint64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* --- what all share --- */
+
+static int on_answers(sd_event_source *source _unused_, int fd _unused_, uint32_t events _unused_,
+		      void *data)
+{
+	resolver_step(data);
+	return 0;
+}
+
+void reacher_free(struct reacher *reacher)
+{
+	if (!reacher)
+		return;
+	sd_event_source_disable_unref(reacher->answers);
+	resolver_free(reacher->resolver);
+	routes_close(reacher->routes);
+	sd_event_unref(reacher->event);
+	free(reacher);
+}
+
+int reacher_new(sd_event *event, const struct reach_options *options, struct reacher **ret,
+		struct error *error)
+{
+	_cleanup_reacher_ struct reacher *reacher = calloc(1, sizeof(*reacher));
+	int r;
+
+	if (!reacher)
+		return error_set(error, ENOMEM, "out of memory");
+	reacher->event = sd_event_ref(event);
+	reacher->rules = options->rules;
+	r = resolver_new(options->upstreams, options->nupstreams, &reacher->resolver, error);
+	if (r)
+		return r;
+	r = routes_open(&reacher->routes);
+	if (r)
+		return error_set(error, -r, "routes cannot be asked for: %s", strerror(-r));
+	r = sd_event_add_io(event, &reacher->answers, resolver_fd(reacher->resolver), EPOLLIN,
+			    on_answers, reacher->resolver);
+	if (r < 0)
+		return error_set(error, -r, "event loop: %s", strerror(-r));
+	*ret = TAKE_PTR(reacher);
+	return 0;
+}
+
+/* --- the end --- */
+
+void reach_cancel(struct reach *reach)
+{
+	if (reach->question)
+		question_cancel(reach->question);
+	sd_event_source_disable_unref(reach->timer);
+	sd_event_source_disable_unref(reach->dialled);
+	dial_free(reach->dial);
+	free(reach);
+}
+
+/* It is gone before who waited is told, and may begin another. */
+static void end(struct reach *reach, enum reach_outcome outcome, int fd, const char *reason)
+{
+	reached_fn reached = reach->reached;
+	void *data = reach->data;
+
+	reach_cancel(reach);
+	reached(data, outcome, fd, reason);
+}
+
+static void fail(struct reach *reach, int code)
+{
+	end(reach, REACH_INTERNAL, -1, strerror(-code));
+}
+
+static int on_deadline(sd_event_source *source _unused_, uint64_t usec _unused_, void *data)
+{
+	struct reach *reach = data;
+
+	end(reach, REACH_OUT_OF_TIME, -1,
+	    reach->question ? "no resolver has answered" : "no address has answered");
+	return 0;
+}
+
+/* --- its addresses, dialled --- */
+
+static void step(struct reach *reach)
+{
+	int fd = -1, r = dial_step(reach->dial, &fd, NULL);
+
+	if (r == -EINPROGRESS)
+		return;
+	if (!r)
+		end(reach, REACH_CONNECTED, fd, "");
+	else
+		end(reach, REACH_FAILED, -1, strerror(-r));
+}
+
+static int on_dialled(sd_event_source *source _unused_, int fd _unused_, uint32_t events _unused_,
+		      void *data)
+{
+	step(data);
+	return 0;
+}
+
+/* The deadline is our timer's. */
+static void begin_dial(struct reach *reach, const struct address *addresses, size_t n)
+{
+	int r = dial_new(addresses, n, reach->port, REACH_MAX_MS, &reach->dial);
+
+	if (!r)
+		r = sd_event_add_io(reach->reacher->event, &reach->dialled, dial_fd(reach->dial),
+				    EPOLLIN, on_dialled, reach);
+	if (r < 0)
+		fail(reach, r);
+	else
+		step(reach);
+}
+
+/* --- judged --- */
+
+struct judged {
+	struct address dialled[RESOLVE_ADDRESSES];
+	size_t n;
+	enum reach_outcome outcome;
+	char reason[REASON_SIZE];
+};
+
+static void note(struct judged *judged, enum reach_outcome outcome, const struct address *address,
+		 const char *reason)
+{
+	char text[ADDRESS_TEXT_SIZE];
+
+	address_format(address, text);
+	judged->outcome = outcome;
+	snprintf(judged->reason, sizeof(judged->reason), "%s: %s", text, reason);
+}
+
+/* 0, or -EPERM: nothing is dialled. */
+static int judge(struct reacher *reacher, const struct address *address, struct judged *judged)
+{
+	struct address_verdict verdict;
+	char why[REASON_SIZE - ADDRESS_TEXT_SIZE];
+	const char *reason = "";
+	int r;
+
+	if (!address_is_public(&reacher->rules, address, &verdict)) {
+		address_why(address, &verdict, why, sizeof(why));
+		snprintf(judged->reason, sizeof(judged->reason), "%s", why);
+		judged->outcome = REACH_BAD_ADDRESS;
+		return -EPERM;
+	}
+	r = routes_check(reacher->routes, address, &reason);
+	if (!r)
+		judged->dialled[judged->n++] = *address;
+	else
+		note(judged, r == -ENETUNREACH ? REACH_UNROUTED : REACH_BAD_ROUTE, address, reason);
+	return r && r != -ENETUNREACH ? -EPERM : 0;
+}
+
+static const char *why_unresolved(int result)
+{
+	static const struct {
+		int result;
+		const char *why;
+	} whys[] = {
+		{-ENOENT, "the name has no address"},
+		{-E2BIG, "the name has too many addresses"},
+		{-EBADMSG, "a resolver's answer makes no sense"},
+	};
+
+	for (size_t i = 0; i < sizeof(whys) / sizeof(*whys); i++)
+		if (whys[i].result == result)
+			return whys[i].why;
+	return "no resolver says an address";
+}
+
+static void on_resolved(void *data, int result, const struct address *addresses, size_t n)
+{
+	struct reach *reach = data;
+	struct judged judged = {.outcome = REACH_INTERNAL};
+	int r = 0;
+
+	reach->question = NULL;
+	if (result == -ENOMEM) {
+		fail(reach, result);
+		return;
+	}
+	if (result) {
+		end(reach, REACH_UNRESOLVED, -1, why_unresolved(result));
+		return;
+	}
+	for (size_t i = 0; !r && i < n; i++)
+		r = judge(reach->reacher, &addresses[i], &judged);
+	if (r || !judged.n)
+		end(reach, judged.outcome, -1, judged.reason);
+	else
+		begin_dial(reach, judged.dialled, judged.n);
+}
+
+int reach_begin(struct reacher *reacher, const char *name, __u16 port, unsigned int deadline_ms,
+		reached_fn reached, void *data, struct reach **ret)
+{
+	struct reach *reach = NULL;
+	int r;
+
+	if (!deadline_ms || deadline_ms >= REACH_MAX_MS)
+		return -EINVAL;
+	reach = calloc(1, sizeof(*reach));
+	if (!reach)
+		return -ENOMEM;
+	*reach = (struct reach){.reacher = reacher, .reached = reached, .data = data, .port = port};
+	r = sd_event_add_time(reacher->event, &reach->timer, CLOCK_MONOTONIC,
+			      now_us() + (uint64_t)deadline_ms * 1000, 1000, on_deadline, reach);
+	if (r >= 0)
+		r = resolver_ask(reacher->resolver, name, on_resolved, reach, &reach->question);
+	if (r < 0)
+		reach_cancel(reach);
+	else
+		*ret = reach;
+	return r < 0 ? r : 0;
+}
