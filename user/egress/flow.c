@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "flow.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include "base/cleanup.h"
+
+/* A new pipe's, and what it is made to hold when it has carried as much: 64 KiB move two thirds of what 1 MiB do, and a
+ * user may have 64 MiB in large ones (pipe(7), pipe-user-pages-soft). Refused, it stays as it is. */
+#define PIPE_SIZE 65536
+#define PIPE_LARGE 1048576
+/* What one direction carries before the loop looks at others. */
+#define TURN_BYTES 1048576
+
+const char *const flow_outcome_names[FLOW_OUTCOMES] = {
+	[FLOW_ENDED] = "ended",
+	[FLOW_RESET] = "reset",
+	[FLOW_IDLE] = "idle",
+	[FLOW_OUT_OF_TIME] = "out of time",
+	[FLOW_OVER_UPLOAD] = "over its upload allowance",
+	[FLOW_CUT] = "cut",
+	[FLOW_INTERNAL] = "internal error",
+};
+
+struct end {
+	int fd;
+	sd_event_source *source;
+	/* Edge-triggered: true until the system call says otherwise. */
+	bool readable, writable;
+	/* Reset: what had come from it before is handed over yet, as it is to who is connected directly. */
+	bool failed;
+};
+
+struct direction {
+	struct end *from, *to;
+	int pipe[2];
+	size_t size, held; /* of the pipe, and what is in it */
+	bool large;	   /* was asked for */
+	__u64 bytes;	   /* handed over */
+	__u64 *left;	   /* what may be taken yet; NULL: without end */
+	bool ended, told;  /* from's end was read, and said to `to` */
+};
+
+enum { UP, DOWN, DIRECTIONS };
+
+struct flow {
+	struct end client, server;
+	struct direction directions[DIRECTIONS];
+	sd_event_source *idle, *total, *turn;
+	__u64 idle_us, moved_us; /* moved_us: when last, CLOCK_MONOTONIC */
+	flow_ended_fn ended;
+	void *data;
+};
+
+static __u64 now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (__u64)t.tv_sec * 1000000 + (__u64)t.tv_nsec / 1000;
+}
+
+/* --- the end --- */
+
+static void end_done(struct end *end)
+{
+	sd_event_source_disable_unref(end->source);
+	cleanup_closep(&end->fd);
+}
+
+static void flow_free(struct flow *flow)
+{
+	if (!flow)
+		return;
+	sd_event_source_disable_unref(flow->idle);
+	sd_event_source_disable_unref(flow->total);
+	sd_event_source_disable_unref(flow->turn);
+	for (size_t i = 0; i < DIRECTIONS; i++) {
+		cleanup_closep(&flow->directions[i].pipe[0]);
+		cleanup_closep(&flow->directions[i].pipe[1]);
+	}
+	end_done(&flow->client);
+	end_done(&flow->server);
+	free(flow);
+}
+DEFINE_CLEANUP(struct flow *, flow_free)
+
+struct flow_counts flow_counts(const struct flow *flow)
+{
+	return (struct flow_counts){flow->directions[UP].bytes, flow->directions[DOWN].bytes};
+}
+
+/* Whoever reads must not take what came for all there was: close(2) sends RST and not FIN then. */
+static void reset(const struct end *end)
+{
+	static const struct linger at_once = {.l_onoff = 1};
+
+	setsockopt(end->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+}
+
+static void end_flow(struct flow *flow, enum flow_outcome outcome)
+{
+	struct flow_counts counts = flow_counts(flow);
+	flow_ended_fn ended = flow->ended;
+	void *data = flow->data;
+
+	if (outcome != FLOW_ENDED) {
+		reset(&flow->client);
+		reset(&flow->server);
+	}
+	flow_free(flow);
+	ended(data, outcome, &counts);
+}
+
+void flow_cut(struct flow *flow)
+{
+	end_flow(flow, FLOW_CUT);
+}
+
+/* --- one direction --- */
+
+static void enlarge(struct direction *d)
+{
+	int size;
+
+	if (d->large || d->bytes < PIPE_LARGE)
+		return;
+	d->large = true;
+	size = fcntl(d->pipe[1], F_SETPIPE_SZ, PIPE_LARGE);
+	if (size > 0)
+		d->size = (size_t)size;
+}
+
+static ssize_t splice_once(int from, int to, size_t most)
+{
+	ssize_t n;
+
+	do
+		n = splice(from, NULL, to, NULL, most, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+/* Is there more than the end? 1, 0 or -errno. */
+static int has_more(struct end *from)
+{
+	char byte;
+	ssize_t n = recv(from->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+	return n < 0 ? -errno : n > 0;
+}
+
+/* Its allowance is used up: another byte is one too many, the end is not. */
+static int take_nothing(struct direction *d)
+{
+	int r = has_more(d->from);
+
+	if (r > 0)
+		return -EDQUOT;
+	d->ended = r == 0;
+	return r;
+}
+
+/* From the connection into the pipe. Bytes, 0 at its end, -errno. */
+static ssize_t take(struct direction *d)
+{
+	size_t most = d->size - d->held;
+	ssize_t n;
+
+	if (d->left && !*d->left)
+		return take_nothing(d);
+	if (d->left && *d->left < most)
+		most = (size_t)*d->left;
+	n = splice_once(d->from->fd, d->pipe[1], most);
+	if (n < 0)
+		return n;
+	d->ended = n == 0;
+	d->held += (size_t)n;
+	if (d->left)
+		*d->left -= (__u64)n;
+	return n;
+}
+
+/* Out of the pipe into the other connection. Bytes or -errno. */
+static ssize_t hand_over(struct direction *d)
+{
+	ssize_t n = splice_once(d->pipe[0], d->to->fd, d->held);
+
+	if (n <= 0)
+		return n ? n : -EPIPE;
+	d->held -= (size_t)n;
+	d->bytes += (__u64)n;
+	return n;
+}
+
+/* A pipe is full when its slots are, whatever they hold, and says so as an empty connection does: only with an
+ * empty pipe is it the connection's word. */
+static size_t try_take(struct direction *d, int *ret_error)
+{
+	ssize_t n;
+
+	if (d->ended || !d->from->readable || d->to->failed || d->held >= d->size)
+		return 0;
+	n = take(d);
+	if (n >= 0)
+		return (size_t)n;
+	if (n == -EDQUOT)
+		*ret_error = -EDQUOT;
+	else if (n != -EAGAIN)
+		d->from->failed = true;
+	d->from->readable = n == -EAGAIN && d->held;
+	return 0;
+}
+
+static size_t try_hand_over(struct direction *d)
+{
+	ssize_t n;
+
+	if (!d->held || !d->to->writable)
+		return 0;
+	n = hand_over(d);
+	if (n >= 0)
+		return (size_t)n;
+	d->to->failed = d->to->failed || n != -EAGAIN;
+	d->to->writable = false;
+	return 0;
+}
+
+static void tell_end(struct direction *d)
+{
+	if (!d->ended || d->held || d->told || d->from->failed)
+		return;
+	d->told = true;
+	if (shutdown(d->to->fd, SHUT_WR))
+		d->to->failed = true;
+}
+
+/* 0 or -EDQUOT. *ret_moved: something was; *ret_more: it is not done. */
+static int move(struct direction *d, bool *ret_moved, bool *ret_more)
+{
+	size_t sum = 0, n = 1;
+	int r = 0;
+
+	while (!r && n && sum < 2 * TURN_BYTES) {
+		n = try_take(d, &r);
+		n += try_hand_over(d);
+		sum += n;
+	}
+	*ret_moved = *ret_moved || sum;
+	*ret_more = *ret_more || n;
+	enlarge(d);
+	tell_end(d);
+	return r;
+}
+
+/* --- both --- */
+
+/* One end has failed, and all that came from it is with the other, or never will be. */
+static bool is_reset(const struct direction *from)
+{
+	return from->from->failed && (!from->held || from->to->failed);
+}
+
+static int run(struct flow *flow)
+{
+	struct direction *up = &flow->directions[UP], *down = &flow->directions[DOWN];
+	bool moved = false, more = false;
+	int r = move(up, &moved, &more);
+
+	if (!r)
+		r = move(down, &moved, &more);
+	if (moved)
+		flow->moved_us = now_us();
+	if (r)
+		end_flow(flow, FLOW_OVER_UPLOAD);
+	else if (is_reset(up) || is_reset(down))
+		end_flow(flow, FLOW_RESET);
+	else if (up->told && down->told)
+		end_flow(flow, FLOW_ENDED);
+	else if (more)
+		sd_event_source_set_enabled(flow->turn, SD_EVENT_ONESHOT);
+	return 0;
+}
+
+static int on_turn(sd_event_source *source _unused_, void *data)
+{
+	return run(data);
+}
+
+static int on_end(sd_event_source *source _unused_, int fd, uint32_t events, void *data)
+{
+	struct flow *flow = data;
+	struct end *end = fd == flow->client.fd ? &flow->client : &flow->server;
+
+	/* After its end was read no system call would meet a reset any more. */
+	end->failed = end->failed || events & EPOLLERR;
+	end->readable = end->readable || events & (EPOLLIN | EPOLLHUP | EPOLLERR);
+	end->writable = !end->failed && (end->writable || events & (EPOLLOUT | EPOLLHUP));
+	return run(flow);
+}
+
+static int on_idle(sd_event_source *source, uint64_t usec _unused_, void *data)
+{
+	struct flow *flow = data;
+	__u64 at = flow->moved_us + flow->idle_us;
+
+	if (now_us() >= at) {
+		end_flow(flow, FLOW_IDLE);
+		return 0;
+	}
+	sd_event_source_set_time(source, at);
+	sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+	return 0;
+}
+
+static int on_total(sd_event_source *source _unused_, uint64_t usec _unused_, void *data)
+{
+	end_flow(data, FLOW_OUT_OF_TIME);
+	return 0;
+}
+
+/* --- the beginning --- */
+
+static int check(const struct flow_options *options)
+{
+	if (!options->idle_ms || !options->total_ms || !options->ended)
+		return -EINVAL;
+	if (options->first_length > FLOW_FIRST)
+		return -E2BIG;
+	if (options->upload_left && options->first_length > *options->upload_left)
+		return -EDQUOT;
+	return 0;
+}
+
+static int open_pipes(struct flow *flow)
+{
+	for (size_t i = 0; i < DIRECTIONS; i++)
+		if (pipe2(flow->directions[i].pipe, O_CLOEXEC | O_NONBLOCK))
+			return -errno;
+	return 0;
+}
+
+static int put_first(struct direction *up, const struct flow_options *options)
+{
+	ssize_t n;
+
+	if (!options->first_length)
+		return 0;
+	n = write(up->pipe[1], options->first, options->first_length);
+	if (n != (ssize_t)options->first_length)
+		return n < 0 ? -errno : -E2BIG;
+	up->held = options->first_length;
+	if (up->left)
+		*up->left -= options->first_length;
+	return 0;
+}
+
+static int watch(sd_event *event, struct flow *flow, struct end *end)
+{
+	int on = 1, r;
+
+	/* Who writes decides how much a segment has. */
+	setsockopt(end->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	r = sd_event_add_io(event, &end->source, end->fd, EPOLLIN | EPOLLOUT | EPOLLET, on_end,
+			    flow);
+	return r < 0 ? r : 0;
+}
+
+static int set_timers(sd_event *event, struct flow *flow, const struct flow_options *options)
+{
+	int r;
+
+	flow->idle_us = (__u64)options->idle_ms * 1000;
+	flow->moved_us = now_us();
+	r = sd_event_add_time(event, &flow->idle, CLOCK_MONOTONIC, flow->moved_us + flow->idle_us,
+			      1000, on_idle, flow);
+	if (r >= 0)
+		r = sd_event_add_time(event, &flow->total, CLOCK_MONOTONIC,
+				      flow->moved_us + (__u64)options->total_ms * 1000, 1000,
+				      on_total, flow);
+	if (r >= 0)
+		r = sd_event_add_defer(event, &flow->turn, on_turn, flow);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(flow->turn, SD_EVENT_OFF);
+	return r < 0 ? r : 0;
+}
+
+static int set_up(sd_event *event, struct flow *flow, const struct flow_options *options)
+{
+	int r = open_pipes(flow);
+
+	if (!r)
+		r = set_timers(event, flow, options);
+	if (!r)
+		r = watch(event, flow, &flow->client);
+	if (!r)
+		r = watch(event, flow, &flow->server);
+	return r ? r : put_first(&flow->directions[UP], options);
+}
+
+int flow_new(sd_event *event, int client, int server, const struct flow_options *options,
+	     struct flow **ret)
+{
+	_cleanup_(cleanup_flow_free) struct flow *flow = NULL;
+	int r = check(options);
+
+	if (r)
+		return r;
+	flow = calloc(1, sizeof(*flow));
+	if (!flow)
+		return -ENOMEM;
+	*flow = (struct flow){
+		.client = {.fd = client},
+		.server = {.fd = server},
+		.directions = {[UP] = {.from = &flow->client,
+				       .to = &flow->server,
+				       .pipe = {-1, -1},
+				       .size = PIPE_SIZE,
+				       .left = options->upload_left},
+			       [DOWN] = {.from = &flow->server,
+					 .to = &flow->client,
+					 .pipe = {-1, -1},
+					 .size = PIPE_SIZE}},
+		.ended = options->ended,
+		.data = options->data,
+	};
+	r = set_up(event, flow, options);
+	if (!r) {
+		*ret = TAKE_PTR(flow);
+		return 0;
+	}
+	flow->client.fd = flow->server.fd = -1;
+	return r;
+}
