@@ -70,7 +70,7 @@ $(PROGS):
 
 $(BUILD)/tests/unit/test_cli: $(filter-out %/main.o,$(call objects,user/cli/*.c))
 $(BUILD)/tests/unit/test_daemon: $(filter-out %/main.o,$(call objects,user/daemon/*.c))
-EGRESS_TESTS := $(patsubst %,$(BUILD)/tests/unit/test_%,egress hello route dial resolve reach flow)
+EGRESS_TESTS := $(patsubst %,$(BUILD)/tests/unit/test_%,egress hello route dial resolve reach flow guard)
 $(EGRESS_TESTS): $(EGRESS_OBJ)
 $(EGRESS_TESTS): LIBS := -lldns -lmnl -lunbound $(LIBS)
 $(BUILD)/tests/unit/test_differential.o: ALL_CFLAGS += -Itests

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * From a name to a connection: a resolver that runs, and behind a gateway another network namespace, the world, in which
- * public addresses are somebody's. Nothing leaves the two.
+ * From a name to a connection: a resolver that runs, and a world behind a gateway (world.h).
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,66 +14,12 @@
 #include "egress/reach.h"
 #include "nameserver.h"
 #include "netns.h"
+#include "world.h"
 
 #define N_OF(array) (sizeof(array) / sizeof(*(array)))
-#define PORT 443
+#define PORT WORLD_PORT
 #define LONG_MS 20000
 #define SHORT_MS 700
-
-/* Public-numbered is also the host's own network: 9.9.9.0/24, where 9.9.9.7 could listen. There is no way to IPv6
- * but for 2001:4860::/32. Packets to 5.5.5.5 are lost. */
-static const char here[] = "link set lo up\n"
-			   "link set near up\n"
-			   "addr add 9.9.9.2/24 dev near\n"
-			   "addr add 2001:db8::2/64 dev near nodad\n"
-			   "route add default via 9.9.9.1\n"
-			   "route add 2001:4860::/32 via 2001:db8::1\n";
-static const char there[] = "link set lo up\n"
-			    "link set far up\n"
-			    "addr add 9.9.9.1/24 dev far\n"
-			    "addr add 2001:db8::1/64 dev far nodad\n"
-			    "addr add 8.8.8.8/32 dev lo\n"
-			    "addr add 8.8.8.9/32 dev lo\n"
-			    "addr add 2001:4860::8/128 dev lo nodad\n"
-			    "route add blackhole 5.5.5.5\n";
-
-/* --- the world --- */
-
-static void listen_everywhere(void)
-{
-	const struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(PORT)};
-	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	assert_int_equal(bind(fd, (const struct sockaddr *)&any, sizeof(any)), 0);
-	assert_int_equal(listen(fd, 512), 0);
-}
-
-static void tell(int fd)
-{
-	assert_int_equal(write(fd, "a", 1), 1);
-}
-
-static void hear(int fd)
-{
-	char letter;
-
-	assert_int_equal(read(fd, &letter, 1), 1);
-}
-
-__attribute__((noreturn)) static void be_world(int fd)
-{
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (unshare(CLONE_NEWNET))
-		_exit(1);
-	tell(fd);
-	hear(fd);
-	netns_set(there);
-	netns_wait_own("2001:4860::8");
-	listen_everywhere();
-	tell(fd);
-	for (;;)
-		pause();
-}
 
 struct scene {
 	int before;
@@ -82,35 +27,6 @@ struct scene {
 	sd_event *event;
 	struct reacher *reacher;
 };
-
-static void link_to(pid_t world)
-{
-	char line[96];
-
-	snprintf(line, sizeof(line), "link add near type veth peer name far netns %d\n",
-		 (int)world);
-	netns_set(line);
-}
-
-static pid_t start_world(void)
-{
-	int ends[2];
-	pid_t pid;
-
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-	pid = fork();
-	if (pid == 0)
-		be_world(ends[1]);
-	close(ends[1]);
-	hear(ends[0]);
-	link_to(pid);
-	netns_set(here);
-	netns_wait_own("2001:db8::2");
-	tell(ends[0]);
-	hear(ends[0]);
-	close(ends[0]);
-	return pid;
-}
 
 static struct reacher *new_reacher(sd_event *event, const char *upstream)
 {
@@ -143,7 +59,7 @@ static struct scene scene_start(void)
 					    "--host-record=second.example.com,8.8.8.9"};
 	struct scene s = {.before = netns_enter()};
 
-	s.world = start_world();
+	s.world = world_start();
 	s.server = nameserver_start(names, N_OF(names));
 	assert_true(sd_event_new(&s.event) >= 0);
 	s.reacher = new_reacher(s.event, NAMESERVER);
