@@ -20,12 +20,20 @@
 
 #define NEW FIXTURE "/open/new"	    /* a filesystem that the view does not know */
 #define BOUND FIXTURE "/open/bound" /* FIXTURE_WORK, which no rule lets read */
-#define LEARN_MS 15000
+#define LEARN_MS 90000		    /* more than the longest pause between two renewals */
 #define LEARN_STEP_MS 10
 #define BUSY_MS 5000 /* milliseconds, of a host that is very busy */
 #define BURST 100
 #define BURST_STEP_US 5000
 #define RENEW_MS 1000 /* what renewals of a view are apart, at least */
+
+static long long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
+}
 
 __attribute__((noreturn)) static int stays(void *data _unused_)
 {
@@ -138,8 +146,9 @@ static int wait_for(struct scene *s, const char *path, int wanted, unsigned int 
 {
 	int r = 0;
 
-	*ret_before = 0;
-	for (int ms = 0; ms < LEARN_MS; ms += LEARN_STEP_MS, ++*ret_before) {
+	long long end = now_ms() + LEARN_MS;
+
+	for (*ret_before = 0; now_ms() < end; ++*ret_before) {
 		r = open_in(s->cgroup, path);
 		if (r == wanted)
 			return 0;
@@ -204,14 +213,6 @@ static int check_told(void)
 		usleep(200 * 1000);
 	}
 	return case_fail("events: %.400s", text);
-}
-
-static long long now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
 }
 
 /* Many mounts and refusals make few renewals. */
@@ -362,7 +363,8 @@ static int case_away(struct kern *kern _unused_)
 
 static int learn_slave(struct scene *s)
 {
-	int r, ms;
+	long long end;
+	int r;
 
 	/* The agent's stop has come after the provider's start by far. */
 	r = open_apart(s, FIXTURE_OPEN);
@@ -372,11 +374,11 @@ static int learn_slave(struct scene *s)
 	r = open_apart(s, BOUND "/file");
 	CHECK(r == EACCES, "bound, not learnt: %s", outcome_text(r));
 	kill(s->agent, SIGCONT);
-	for (ms = 0; r == EACCES && ms < LEARN_MS; ms += LEARN_STEP_MS) {
+	for (end = now_ms() + LEARN_MS; r == EACCES && now_ms() < end;) {
 		usleep(LEARN_STEP_MS * 1000);
 		r = open_apart(s, BOUND "/file");
 	}
-	CHECK(r == 0, "bound, after %d ms: %s", ms, outcome_text(r));
+	CHECK(r == 0, "bound, after %d ms: %s", LEARN_MS, outcome_text(r));
 	r = open_apart(s, BOUND "/denied");
 	CHECK(r == EACCES, "denied by its new name: %s", outcome_text(r));
 	return 0;
@@ -394,7 +396,7 @@ static int case_slave(struct kern *kern _unused_)
 	return r;
 }
 
-/* Mounted and unmounted all the time: one look for many, and the last is not forgotten. */
+/* Mounted and unmounted all the time: one view for many, and the last, at another place, is not forgotten. */
 static int learn_burst(struct scene *s, struct kern *kern)
 {
 	struct bh_compartment before, after;
@@ -413,7 +415,8 @@ static int learn_burst(struct scene *s, struct kern *kern)
 			return -1;
 		usleep(BURST_STEP_US);
 	}
-	if (bind_work() || wait_for(s, BOUND "/file", 0, &tries) ||
+	CHECK(mount(FIXTURE_WORK, NEW, NULL, MS_BIND, NULL) == 0, "bind: %s", strerror(errno));
+	if (put(NEW "/denied") || wait_for(s, NEW "/file", 0, &tries) ||
 	    entry_of(kern, s->cgroup, &id, &after))
 		return -1;
 	return check_renewals(&before, &after, began);
@@ -423,7 +426,7 @@ static int case_burst(struct kern *kern)
 {
 	_cleanup_scene_ struct scene s = {};
 
-	return begin(&s) ? -1 : end(&s, learn_burst(&s, kern), BOUND "/denied");
+	return begin(&s) ? -1 : end(&s, learn_burst(&s, kern), NEW "/denied");
 }
 
 const struct test_case learnt_cases[] = {

@@ -85,7 +85,6 @@ static void test_mountinfo_bad(void **state)
 	}
 }
 
-/* This host's own table parses. */
 /* The word of a table is that of what is mounted where, and of nothing else in it. */
 static void test_mounts_digest(void **state)
 {
@@ -97,9 +96,17 @@ static void test_mounts_digest(void **state)
 	} rows[] = {
 		{"7\n31 1 8:1 / / ro - ext4 /dev/sda1 ro\n30 31 0:5 / /proc ro - proc proc ro\n",
 		 true},
-		{"7\n22 1 8:1 / / rw - ext4 a rw\n8\n1 1 0:5 / /proc rw - proc proc rw\n"
-		 "22 1 8:1 / / rw - ext4 a rw\n",
+		{"7\n22 1 8:1 / / rw - ext4 a rw\n23 22 0:5 / /proc rw - proc proc rw\n"
+		 "8\n1 1 8:1 / / rw - ext4 a rw\n2 1 0:5 / /proc rw - proc proc rw\n",
 		 true},
+		/* What no view shows: no path, to be mounted when it is looked at, gone. */
+		{"7\n22 1 8:1 / / rw - ext4 a rw\n24 22 0:4 net:[402] /run/netns/a rw - nsfs nsfs "
+		 "rw\n"
+		 "25 22 0:6 / /boot rw - autofs a rw\n26 22 8:1 /a//deleted /b rw - ext4 a rw\n"
+		 "23 22 0:5 / /proc rw - proc proc rw\n",
+		 true},
+		/* Another is the upper one. */
+		{"7\n23 22 0:5 / /proc rw - proc proc rw\n22 1 8:1 / / rw - ext4 a rw\n", false},
 		{"12\n22 1 8:1 / / rw - ext4 a rw\n", false},
 		{"12\n22 1 8:1 / / rw - ext4 a rw\n23 22 0:6 / /proc rw - proc proc rw\n", false},
 		{"12\n22 1 8:1 / / rw - ext4 a rw\n23 22 0:5 /1 /proc rw - proc proc rw\n", false},
@@ -124,6 +131,7 @@ static void test_mounts_digest(void **state)
 			 -EINVAL);
 }
 
+/* This host's own table parses. */
 static void test_mountinfo_here(void **state)
 {
 	_cleanup_free_ char *text = NULL;

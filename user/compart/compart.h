@@ -85,9 +85,11 @@ int compartment_kill(struct kern *kern, const struct compartment *c, unsigned in
 		     struct error *error);
 /* Recompiles policy and view beside the old generation, one write switches. */
 int compartment_reload(struct kern *kern, struct compartment *c, struct error *error);
-/* Do its members see other mounts than its policy was compiled for? 1, 0 (or it is not enforced any more),
- * -errno; -ESRCH: there are no members. */
-int compartment_view_changed(struct kern *kern, const struct compartment *c, struct error *error);
+/* Do its members see other mounts than what is in force was compiled for? 1; 0 (or it is released); -errno: -ESRCH:
+ * nobody is inside that has run anything, -EAGAIN: it is not enforced yet, -EXDEV: all are in sandboxes. `idly`: not
+ * where its cgroup is empty; a member that was moved out of it is left. */
+int compartment_view_changed(struct kern *kern, const struct compartment *c, bool idly,
+			     struct error *error);
 /* Frees ids of compartments whose cgroup is gone and whose last label died, undoes attaches whose
  * agent died half way, removes empty cgroups of dead owners; returns the number of ids freed. */
 int compartments_sweep(struct kern *kern, struct error *error);
@@ -110,9 +112,9 @@ int mounts_read(struct kern *kern, const pid_t *pids, size_t npids, struct mount
 int mounts_changed(const struct mounts *mounts, const pid_t *pids, size_t npids);
 void mounts_done(struct mounts *mounts);
 #define MOUNTS_DIGEST_SIZE 65
-/* Hexadecimal SHA-256 of what is mounted where by these tables (device, root, point), in whatever order,
- * however often, with whatever options. Opens no mount point, which would keep it busy. A device number that
- * is another filesystem's by now is told by who meets it: undecided. -EINVAL, -ENOMEM. */
+/* Hexadecimal SHA-256 of what is mounted where by these tables (device, root, point, in their order), whatever number
+ * they have, with whatever options. Opens no mount point, which would keep it busy. A device number that is another
+ * filesystem's by now is told by who meets it: undecided. -EINVAL, -ENOMEM. */
 int mounts_digest(const char *tables, char buffer[MOUNTS_DIGEST_SIZE]);
 /* Path as people write it of `path` on superblock sbid; -ENOENT. Buffer gets a NUL. */
 int mounts_translate(const struct mounts *mounts, __u32 sbid, const char *path, size_t length,

@@ -195,7 +195,9 @@ int compartment_detach(struct kern *kern, struct compartment *c, struct error *e
 
 /* --- reload --- */
 
-static int members(struct kern *kern, __u32 id, pid_t **ret, size_t *ret_n, struct error *error)
+/* Processes that bear the label, without any of these flags. */
+static int members(struct kern *kern, __u32 id, __u32 without, pid_t **ret, size_t *ret_n,
+		   struct error *error)
 {
 	_cleanup_free_ struct bh_task *tasks = NULL;
 	struct bh_task_query query = {.compartment = id};
@@ -209,7 +211,8 @@ static int members(struct kern *kern, __u32 id, pid_t **ret, size_t *ret_n, stru
 	if (!pids)
 		return error_set(error, ENOMEM, "out of memory");
 	for (size_t i = 0; i < n; i++)
-		if (tasks[i].compartment == id && tasks[i].tid == tasks[i].tgid)
+		if (tasks[i].compartment == id && tasks[i].tid == tasks[i].tgid &&
+		    !(tasks[i].flags & without))
 			pids[npids++] = (pid_t)tasks[i].tgid;
 	*ret = TAKE_PTR(pids);
 	*ret_n = npids;
@@ -285,7 +288,7 @@ static int reload_locked(struct kern *kern, struct compartment *c, struct policy
 	_cleanup_free_ pid_t *pids = NULL;
 	__u32 generation = 0;
 	size_t n = 0;
-	int r = members(kern, c->id, &pids, &n, error);
+	int r = members(kern, c->id, 0, &pids, &n, error);
 
 	if (!r && !(c->loaded && c->loaded->nested))
 		r = check_nested(*policy, pids, n, error);
@@ -328,27 +331,40 @@ int compartment_reload(struct kern *kern, struct compartment *c, struct error *e
 	return r ? r : compartment_reload_locked(kern, c, error);
 }
 
-int compartment_view_changed(struct kern *kern, const struct compartment *c, struct error *error)
+/* Who is PENDING is a unit's process before its first exec: its manager's, which makes its mounts yet. */
+static int tables_changed(struct kern *kern, const struct compartment *c, struct error *error)
 {
 	_cleanup_free_ char *tables = NULL;
 	_cleanup_free_ pid_t *pids = NULL;
 	char view[MOUNTS_DIGEST_SIZE];
-	struct bh_compartment entry;
 	size_t n = 0;
-	int r;
+	int r = members(kern, c->id, BH_LABEL_PENDING, &pids, &n, error);
 
-	if (kern_compartment_get(kern, c->id, &entry) || entry.state != BH_STATE_ENFORCED)
-		return 0;
-	r = members(kern, c->id, &pids, &n, error);
 	if (r)
 		return r;
 	r = n ? mounts_tables(pids, n, &tables) : -ESRCH;
 	if (!r)
 		r = mounts_digest(tables, view);
 	if (r)
-		return error_set(error, -r, "mount tables of compartment %u: %s", c->id,
-				 strerror(-r));
+		return error_set(error, -r, "mount tables: %s", strerror(-r));
 	return strcmp(c->view, view) != 0;
+}
+
+int compartment_view_changed(struct kern *kern, const struct compartment *c, bool idly,
+			     struct error *error)
+{
+	struct bh_compartment entry;
+
+	if (kern_compartment_get(kern, c->id, &entry) || entry.state == BH_STATE_RELEASED)
+		return 0;
+	if (entry.state != BH_STATE_ENFORCED)
+		return error_set(error, EAGAIN, "not enforced yet");
+	/* Who switched it died before the record was written: nobody knows what it was compiled for. */
+	if (entry.generation != c->generation)
+		return 1;
+	if (idly && !cgroup_is_populated(c->cgroup))
+		return error_set(error, ESRCH, "nobody is inside");
+	return tables_changed(kern, c, error);
 }
 
 /* --- sweep: what dead agents and dead compartments left --- */

@@ -87,86 +87,91 @@ bool mountinfo_has_path(const struct mountinfo *m)
 
 /* --- what is mounted, as one word --- */
 
-struct places {
-	char **texts; /* "DEVICE ROOT POINT ", as the kernel escapes them: with no other space */
-	size_t n, room;
+#define DIGEST crypto_hash_sha256_BYTES
+
+struct words {
+	unsigned char (*items)[DIGEST]; /* one of each table */
+	size_t n;
 };
 
-static void places_done(struct places *places)
+static void words_done(struct words *words)
 {
-	for (size_t i = 0; i < places->n; i++)
-		free(places->texts[i]);
-	free(places->texts);
+	free(words->items);
 }
 
-/* Where n more fields of a line end, NULL: it has fewer. */
-static const char *skip_fields(const char *at, const char *end, int n)
+static int add_word(struct words *words, crypto_hash_sha256_state *table)
 {
-	for (; n && at; n--) {
-		at = memchr(at, ' ', end - at);
-		at = at ? at + 1 : NULL;
-	}
-	return at;
+	unsigned char(*bigger)[DIGEST] =
+		reallocarray(words->items, words->n + 1, sizeof(*words->items));
+
+	if (!bigger)
+		return -ENOMEM;
+	words->items = bigger;
+	crypto_hash_sha256_final(table, words->items[words->n++]);
+	return 0;
 }
 
-/* "ID PARENT MAJ:MIN ROOT POINT ..." */
-static int add_place(struct places *places, const char *line, const char *end)
+/* In the order of the table: of two mounts at one place the later one is seen. */
+static int hash_line(crypto_hash_sha256_state *table, char *line)
 {
-	const char *from = skip_fields(line, end, 2), *to = from ? skip_fields(from, end, 3) : NULL;
-	size_t bigger = places->room ? places->room * 2 : 64;
-	char **p;
+	struct mountinfo m = {};
+	int r = mountinfo_parse(line, &m);
 
-	if (!to)
-		return -EINVAL;
-	if (places->n == places->room) {
-		p = reallocarray(places->texts, bigger, sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		places->texts = p;
-		places->room = bigger;
-	}
-	places->texts[places->n] = strndup(from, to - from);
-	return places->texts[places->n++] ? 0 : -ENOMEM;
+	if (r || !mountinfo_has_path(&m))
+		return r;
+	/* Each text with its NUL: what ends here cannot begin there. */
+	crypto_hash_sha256_update(table, (const unsigned char *)&m.device, sizeof(m.device));
+	crypto_hash_sha256_update(table, (const unsigned char *)m.root, strlen(m.root) + 1);
+	crypto_hash_sha256_update(table, (const unsigned char *)m.point, strlen(m.point) + 1);
+	return 0;
 }
 
-static int by_text(const void *a, const void *b)
+/* Takes the text apart in place. */
+static int hash_tables(struct words *words, char *text)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static int read_places(struct places *places, const char *tables)
-{
+	crypto_hash_sha256_state table;
+	char *save = NULL;
+	bool begun = false;
 	int r = 0;
 
-	for (const char *end, *line = tables; !r && *line; line = *end ? end + 1 : end) {
-		end = strchrnul(line, '\n');
-		/* A number alone: whose table follows. */
-		if (memchr(line, ' ', end - line))
-			r = add_place(places, line, end);
+	for (char *line = strtok_r(text, "\n", &save); !r && line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		bool is_head = !strchr(line, ' '); /* a number alone: whose table follows */
+
+		if (is_head && begun)
+			r = add_word(words, &table);
+		if (is_head)
+			crypto_hash_sha256_init(&table);
+		else
+			r = begun ? hash_line(&table, line) : -EINVAL;
+		begun = true;
 	}
-	if (!r && places->n)
-		qsort(places->texts, places->n, sizeof(*places->texts), by_text);
-	return r;
+	return r || !begun ? r : add_word(words, &table);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	return memcmp(a, b, DIGEST);
 }
 
 int mounts_digest(const char *tables, char buffer[MOUNTS_DIGEST_SIZE])
 {
-	_cleanup_(places_done) struct places places = {};
-	unsigned char digest[crypto_hash_sha256_BYTES];
-	crypto_hash_sha256_state state;
-	int r = read_places(&places, tables);
+	_cleanup_(words_done) struct words words = {};
+	_cleanup_free_ char *text = strdup(tables);
+	crypto_hash_sha256_state all;
+	unsigned char digest[DIGEST];
+	int r = text ? hash_tables(&words, text) : -ENOMEM;
 
 	if (r)
 		return r;
-	crypto_hash_sha256_init(&state);
-	for (size_t i = 0; i < places.n; i++) {
-		/* What several namespaces see alike counts once. */
-		if (i && !strcmp(places.texts[i], places.texts[i - 1]))
-			continue;
-		crypto_hash_sha256_update(&state, (const unsigned char *)places.texts[i],
-					  strlen(places.texts[i]));
-	}
-	crypto_hash_sha256_final(&state, digest);
+	if (words.n)
+		qsort(words.items, words.n, DIGEST, by_bytes);
+	crypto_hash_sha256_init(&all);
+	/* What several namespaces see alike counts once. */
+	for (size_t i = 0; i < words.n; i++)
+		if (!i || memcmp(words.items[i], words.items[i - 1], DIGEST) != 0)
+			crypto_hash_sha256_update(&all, words.items[i], DIGEST);
+	crypto_hash_sha256_final(&all, digest);
 	sodium_bin2hex(buffer, MOUNTS_DIGEST_SIZE, digest, sizeof(digest));
 	return 0;
 }

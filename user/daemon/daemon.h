@@ -18,10 +18,17 @@ struct entry {
 	struct compartment *record; /* NULL: none, or not looked up */
 	struct view view;	    /* of its members */
 	uint64_t record_us;	    /* when last looked for, CLOCK_MONOTONIC */
-	uint64_t renew_us, renew_wait_us;
+	uint64_t renew_us;	    /* the end of the last renewal, CLOCK_MONOTONIC */
+	uint64_t pause_us,
+		doubt_us; /* until the next: at least, and where the last one changed nothing */
+	uint64_t look_until_us;
 	bool tripped;	      /* said already */
 	bool renew;	      /* its view is out of date */
-	bool look;	      /* it may be: to be compared */
+	bool renew_now;	      /* that was seen: it waits for no other's doubt */
+	bool edited;	      /* its policy was, and that was said */
+	bool look;	      /* something was mounted: to be compared */
+	bool look_again;      /* it could not be, or starts */
+	bool look_failed;     /* said already */
 	__u64 settled_seq;    /* events numbered at the last tick: all have come by now */
 	__u64 lost_before;    /* kernel's count when the account began, less what was made good */
 	__u32 old_generation; /* before the last reload; its events may still be on their way */
@@ -33,8 +40,8 @@ struct daemon {
 	struct kern *kern;
 	struct kern_ring *ring;
 	struct entry entries[BH_MAX_COMPARTMENTS];
-	struct view view; /* the agent's own */
-	__u32 look_next;  /* where the round of looks goes on */
+	struct view view;	     /* the agent's own */
+	__u32 look_next, renew_next; /* where the rounds go on */
 	struct loss *loss;
 	struct sink *sink;
 	gid_t group; /* that may read; -1: there is none */
@@ -59,6 +66,8 @@ void registry_refresh(struct daemon *d);
 struct entry *registry_find(struct daemon *d, __u32 id, __u32 generation);
 void registry_put(struct daemon *d, struct compartment *record); /* takes it */
 void registry_drop(struct daemon *d, __u32 id);
+/* Takes what its record says now; where there is none it stays as it was. */
+void registry_read(struct daemon *d, __u32 id);
 /* compartment_reload of a compartment of the registry. */
 int registry_reload(struct daemon *d, struct compartment *c, struct error *error);
 /* Path as people write it, NULL when the view has none; valid until the next call. */
@@ -88,12 +97,13 @@ bool timer_is_armed(sd_event_source *timer);
 /* --- upkeep.c: what timers do --- */
 int upkeep_start(struct daemon *d, struct error *error);
 void upkeep_moved(struct daemon *d);			  /* a task crossed an edge: label soon */
-void upkeep_renew(struct daemon *d, struct entry *entry); /* a view is out of date */
-void upkeep_tripped(struct daemon *d, __u32 id);	  /* ends it, if it is tripped */
+void upkeep_renew(struct daemon *d, struct entry *entry); /* a view seems out of date */
+void upkeep_renew_now(struct daemon *d, struct entry *entry); /* it is */
+void upkeep_tripped(struct daemon *d, __u32 id);	      /* ends it, if it is tripped */
 
 /* --- mountwatch.c: what the host mounts --- */
 int mountwatch_start(struct daemon *d, struct error *error);
-/* A compartment that is new here: compares its view with what its members see, soon. */
+/* Compares its view with what its members see, soon. */
 void mountwatch_add(struct daemon *d, struct entry *entry);
 
 /* --- server.c: the control socket --- */

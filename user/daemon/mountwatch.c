@@ -18,12 +18,14 @@
 #define COALESCE_US 500000ull
 /* What cannot be compared now: nobody is inside, or all members are in sandboxes. */
 #define AGAIN_US 5000000ull
+/* For so long a unit that starts is compared again and again: systemd gives it a minute and a half. */
+#define START_US 90000000ull
 /* Each look goes through all the host's tasks: others of the loop come in between. */
 #define LOOKS 8
 
 static bool is_pending(const struct entry *entry)
 {
-	return entry->record && entry->look;
+	return entry->record && (entry->look || entry->look_again);
 }
 
 /* The next whose view is to be compared, from `id` on, or BH_MAX_COMPARTMENTS. */
@@ -34,15 +36,48 @@ static __u32 next_pending(const struct daemon *d, __u32 id)
 	return id;
 }
 
-static void look(struct daemon *d, struct entry *entry)
+static bool is_expected(int code)
 {
-	struct error error = {0};
-	int r = compartment_view_changed(d->kern, entry->record, &error);
+	return code == -ESRCH || code == -EAGAIN || code == -EXDEV;
+}
 
-	/* Not decided is not the same: asked again. */
-	entry->look = r < 0;
+/* Another process may have reloaded it since its record was read. */
+static void refresh(struct daemon *d, __u32 id)
+{
+	struct bh_compartment now;
+
+	if (kern_compartment_get(d->kern, id, &now) == 0 &&
+	    now.generation != d->entries[id].record->generation)
+		registry_read(d, id);
+}
+
+static void look(struct daemon *d, __u32 id)
+{
+	struct entry *entry = &d->entries[id];
+	struct error error = {0};
+	bool idly = !entry->look;
+	int r;
+
+	refresh(d, id);
+	entry->look = false;
+	r = compartment_view_changed(d->kern, entry->record, idly, &error);
+	/* Not decided is not the same. Who starts may have processes in the host's mounts first (ExecStartPre=+). */
+	entry->look_again = r < 0 || now_us() < entry->look_until_us;
 	if (r > 0)
-		upkeep_renew(d, entry);
+		upkeep_renew_now(d, entry);
+	if (r < 0 && !is_expected(r) && !entry->look_failed)
+		log_warning("compartment %s: whether its view of files is out of date cannot be "
+			    "told: %s",
+			    entry->record->name, error.text);
+	entry->look_failed = r < 0 && !is_expected(r);
+}
+
+static bool is_marked(const struct daemon *d)
+{
+	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++)
+		if (d->entries[id].record && d->entries[id].look)
+			return true;
+	return false;
 }
 
 static int on_look(sd_event_source *source _unused_, uint64_t usec _unused_, void *data)
@@ -51,12 +86,14 @@ static int on_look(sd_event_source *source _unused_, uint64_t usec _unused_, voi
 	__u32 id = next_pending(d, d->look_next);
 
 	for (int i = 0; i < LOOKS && id < BH_MAX_COMPARTMENTS; i++) {
-		look(d, &d->entries[id]);
+		look(d, id);
 		id = next_pending(d, id + 1);
 	}
 	d->look_next = id < BH_MAX_COMPARTMENTS ? id : 1;
 	if (id < BH_MAX_COMPARTMENTS)
 		timer_arm(d->look_timer, 0);
+	else if (is_marked(d))
+		timer_arm(d->look_timer, COALESCE_US);
 	else if (next_pending(d, 1) < BH_MAX_COMPARTMENTS)
 		timer_arm(d->look_timer, AGAIN_US);
 	return 0;
@@ -79,6 +116,8 @@ static int on_mounts(sd_event_source *source _unused_, int fd _unused_, uint32_t
 void mountwatch_add(struct daemon *d, struct entry *entry)
 {
 	entry->look = true;
+	if (entry->record->starting)
+		entry->look_until_us = now_us() + START_US;
 	/* Records are read before anything is watched. */
 	if (d->look_timer)
 		timer_arm_by(d->look_timer, COALESCE_US);

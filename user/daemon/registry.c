@@ -57,7 +57,6 @@ void registry_put(struct daemon *d, struct compartment *record)
 	if (!old || old->cgroup_id != record->cgroup_id) {
 		registry_drop(d, record->id);
 		begin_account(d, record->id);
-		mountwatch_add(d, entry);
 	} else if (old->generation != record->generation) {
 		entry->old_generation = old->generation;
 	}
@@ -65,7 +64,9 @@ void registry_put(struct daemon *d, struct compartment *record)
 	if (entry->record != record)
 		compartment_free(entry->record);
 	entry->record = record;
+	entry->edited = false;
 	load_policy(record);
+	mountwatch_add(d, entry);
 }
 
 int registry_reload(struct daemon *d, struct compartment *c, struct error *error)
@@ -78,12 +79,13 @@ int registry_reload(struct daemon *d, struct compartment *c, struct error *error
 		return r;
 	if (c->generation != old)
 		entry->old_generation = old;
+	entry->edited = false;
 	view_forget(&entry->view);
 	load_policy(c);
 	return 0;
 }
 
-static void look_up(struct daemon *d, __u32 id)
+void registry_read(struct daemon *d, __u32 id)
 {
 	struct entry *entry = &d->entries[id];
 	struct compartment *record = NULL;
@@ -107,7 +109,7 @@ struct entry *registry_find(struct daemon *d, __u32 id, __u32 generation)
 	entry = &d->entries[id];
 	/* Another generation: reloaded, or the id is someone else's now. */
 	if ((!entry->record || entry->record->generation != generation) && is_due(entry->record_us))
-		look_up(d, id);
+		registry_read(d, id);
 	return entry;
 }
 
@@ -124,7 +126,7 @@ void registry_refresh(struct daemon *d)
 			if (entry->record && told)
 				registry_drop(d, id);
 		} else if (!entry->record || entry->record->generation != now.generation) {
-			look_up(d, id);
+			registry_read(d, id);
 		}
 	}
 }

@@ -156,7 +156,9 @@ static int on_event(const struct bh_event *event, size_t size, void *data)
 		upkeep_moved(d);
 	if (event->reason == BH_REASON_TRIPWIRE)
 		upkeep_tripped(d, event->compartment);
-	if (event->reason == BH_REASON_UNSURE_SB && is_of(entry, event))
+	/* By the view that is in force: refusals of the one before may come behind its renewal. */
+	if (event->reason == BH_REASON_UNSURE_SB && is_of(entry, event) &&
+	    event->generation == entry->record->generation)
 		upkeep_renew(d, entry);
 	return r;
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 #include "base/cleanup.h"
 #include "compart/policies.h"
 
@@ -15,9 +16,9 @@
 #define TICK_US 5000000ull
 /* Looks at `ask` that found it up in vain. */
 #define SETTLE_PATIENCE 30
-/* Between two renewals of one compartment's view: doubled when it did not help, as when the
- * filesystem is mounted nowhere that members see; and so many times what the last one took, as a policy of
- * ten thousand rules compiles for seconds. */
+/* Between two renewals of one compartment's view; so many times what the last one took, as a policy of ten
+ * thousand rules compiles for seconds; and, where it is asked for by who was refused, doubled while it changes
+ * nothing, as when the filesystem is mounted nowhere that members see. */
 #define RENEW_US 1000000ull
 #define RENEW_SHARE 10
 #define RENEW_MAX_US 60000000ull
@@ -68,6 +69,14 @@ void upkeep_renew(struct daemon *d, struct entry *entry)
 	timer_arm_by(d->renew_timer, 0);
 }
 
+void upkeep_renew_now(struct daemon *d, struct entry *entry)
+{
+	if (entry->renew_now)
+		return;
+	entry->renew = entry->renew_now = true;
+	timer_arm_by(d->renew_timer, 0);
+}
+
 /* Kills without waiting: what does not go at once is killed again at the next tick. By the kernel's
  * table: an event can be lost, or be older than the agent. */
 void upkeep_tripped(struct daemon *d, __u32 id)
@@ -107,79 +116,114 @@ static bool is_edited(const struct compartment *c)
 	return edited;
 }
 
-static uint64_t at_least(uint64_t us, uint64_t least_us)
-{
-	return us > least_us ? us : least_us;
-}
-
-/* What did not help, and is asked for again soon, is done ever more seldom. */
-static uint64_t next_wait(const struct entry *entry, uint64_t began_us, bool helped)
-{
-	uint64_t least = at_least(RENEW_US, (now_us() - began_us) * RENEW_SHARE);
-	uint64_t twice = entry->renew_wait_us * 2, wait;
-
-	if (helped || !entry->renew_wait_us || began_us - entry->renew_us > twice + RENEW_US)
-		wait = least;
-	else
-		wait = at_least(twice, least);
-	return wait < RENEW_MAX_US ? wait : RENEW_MAX_US;
-}
-
-/* Another view than before. */
-static bool renew_view(struct daemon *d, struct entry *entry)
+/* Another view than before: 1, the same: 0, -errno: it is not renewed. */
+static int renew_view(struct daemon *d, struct entry *entry)
 {
 	struct compartment *c = entry->record;
 	char before[MOUNTS_DIGEST_SIZE];
 	struct error error = {0};
+	int r;
 
 	snprintf(before, sizeof(before), "%s", c->view);
 	if (is_edited(c)) {
-		log_warning(
-			"compartment %s: its view of files is out of date, what is new in it is "
-			"refused; its policy was edited, so renew both by: bulkhead reload %u",
-			c->name, c->id);
-		return false;
+		if (!entry->edited)
+			log_warning("compartment %s: its view of files is out of date, what is new "
+				    "in it is refused or judged by older names; its policy was "
+				    "edited, so renew both by: bulkhead reload %u",
+				    c->name, c->id);
+		entry->edited = true;
+		return -EPERM;
 	}
-	if (registry_reload(d, c, &error)) {
-		log_warning("compartment %s: its view of files is not renewed, what is new in it "
-			    "stays refused: %s",
-			    c->name, error.text);
-		/* A bind of what it knows is undecided to nobody, who would ask again. */
-		mountwatch_add(d, entry);
-		return false;
+	r = registry_reload(d, c, &error);
+	if (!r) {
+		log_info("compartment %s: view of files renewed", c->name);
+		return strcmp(before, c->view) != 0;
 	}
-	log_info("compartment %s: view of files renewed", c->name);
-	return strcmp(before, c->view) != 0;
+	log_warning("compartment %s: its view of files is not renewed, what is new in it stays "
+		    "refused or judged by older names: %s",
+		    c->name, error.text);
+	/* A bind of what it knows is undecided to nobody, who would ask again. */
+	mountwatch_add(d, entry);
+	return r;
 }
 
+/* Of the processor alone: not how long another command held the lock. */
+static uint64_t cpu_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+static uint64_t between(uint64_t least, uint64_t us, uint64_t most)
+{
+	us = us > least ? us : least;
+	return us < most ? us : most;
+}
+
+/* What changed nothing, or failed, is done ever more seldom while it is asked for. */
 static void renew(struct daemon *d, struct entry *entry)
 {
-	uint64_t began_us = now_us();
-	bool helped = renew_view(d, entry);
+	uint64_t began_us = now_us(), cpu_began_us = cpu_us();
+	bool soon = began_us - entry->renew_us <= 2 * entry->doubt_us + RENEW_US;
+	int r = renew_view(d, entry);
 
-	entry->renew = false;
-	entry->renew_wait_us = next_wait(entry, began_us, helped);
+	entry->renew = entry->renew_now = false;
+	entry->pause_us = between(RENEW_US, (cpu_us() - cpu_began_us) * RENEW_SHARE, RENEW_MAX_US);
+	if (r > 0)
+		entry->doubt_us = 0;
+	else
+		entry->doubt_us = between(RENEW_US, soon ? 2 * entry->doubt_us : 0, RENEW_MAX_US);
+	/* A failure is no less one where a mount was seen. */
+	if (r < 0)
+		entry->pause_us = between(entry->pause_us, entry->doubt_us, RENEW_MAX_US);
 	entry->renew_us = now_us();
 }
 
-static int on_renew(sd_event_source *source _unused_, uint64_t usec _unused_, void *data)
+static uint64_t due_us(const struct entry *entry)
 {
-	struct daemon *d = data;
-	uint64_t soonest = UINT64_MAX;
+	uint64_t wait = entry->renew_now || entry->pause_us > entry->doubt_us ? entry->pause_us
+									      : entry->doubt_us;
 
-	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++) {
-		struct entry *entry = &d->entries[id];
-		uint64_t due = entry->renew_us + entry->renew_wait_us;
+	return entry->renew_us + wait;
+}
+
+/* The next that is due, from `id` on, or BH_MAX_COMPARTMENTS; *soonest: when one of those that are not is. */
+static __u32 next_due(const struct daemon *d, __u32 id, uint64_t *soonest)
+{
+	for (; id < BH_MAX_COMPARTMENTS; id++) {
+		const struct entry *entry = &d->entries[id];
+		uint64_t due;
 
 		if (!entry->renew || !entry->record)
 			continue;
+		due = due_us(entry);
 		if (due <= now_us())
-			renew(d, entry);
-		else if (due < soonest)
-			soonest = due;
+			break;
+		*soonest = due < *soonest ? due : *soonest;
 	}
+	return id;
+}
+
+/* One at a time, in turn: each may take seconds, in which nobody else is served. */
+static int on_renew(sd_event_source *source _unused_, uint64_t usec _unused_, void *data)
+{
+	struct daemon *d = data;
+	uint64_t soonest = UINT64_MAX, now;
+	__u32 id = next_due(d, d->renew_next, &soonest);
+
+	if (id == BH_MAX_COMPARTMENTS)
+		id = next_due(d, 1, &soonest);
+	if (id < BH_MAX_COMPARTMENTS) {
+		renew(d, &d->entries[id]);
+		d->renew_next = id + 1;
+		timer_arm(d->renew_timer, 0);
+		return 0;
+	}
+	now = now_us();
 	if (soonest != UINT64_MAX)
-		timer_arm(d->renew_timer, soonest - now_us());
+		timer_arm(d->renew_timer, soonest > now ? soonest - now : 0);
 	return 0;
 }
 
