@@ -84,14 +84,24 @@ static __always_inline void bh_link_made(const struct bh_subject *s, struct dent
 	bh_made_mark(s, &key);
 }
 
+/* Since 6.12 nothing can be mounted on the files of /proc/PID/fd, fdinfo and map_files (proc_splice_unmountable), which
+ * are there all the same; of procfs nobody takes a name away. */
+static __always_inline bool bh_is_of_proc(struct dentry *dentry)
+{
+	return BPF_CORE_READ(dentry, d_sb, s_magic) == PROC_MAGIC;
+}
+
 /* Was this name taken away, from what is still open by it? O_TMPFILE is not found by its first one either;
  * what is its own root, as pidfds and memory, has none. Nothing can be mounted any more on a name that is
  * about to be unhashed. */
 static __always_inline bool bh_is_dead_name(struct dentry *dentry)
 {
-	return (!BH_READ_ONCE(dentry->d_hash.pprev) ||
-		BH_READ_ONCE(dentry->d_flags) & DCACHE_CANT_MOUNT) &&
-	       dentry->d_parent != dentry;
+	bool unhashed = !BH_READ_ONCE(dentry->d_hash.pprev);
+
+	if (!unhashed &&
+	    (!(BH_READ_ONCE(dentry->d_flags) & DCACHE_CANT_MOUNT) || bh_is_of_proc(dentry)))
+		return false;
+	return dentry->d_parent != dentry;
 }
 
 /* As a number, to be calculated with. */

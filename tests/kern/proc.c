@@ -165,6 +165,27 @@ static int case_compartment(struct kern *kern)
 	return with_peer(kern, &peers, true);
 }
 
+/* Nothing can be mounted on these since 6.12, as on a name that is about to go; they are no file's older links, which
+ * rules of a pattern take from. */
+static int case_descriptors(struct kern *kern)
+{
+	static struct rule patterns[] = {
+		{.effect = RULE_ALLOW, .perms = BH_PERM_READ, .glob = (char *)"/proc/self/**"},
+		{.effect = RULE_DENY, .perms = BH_PERM_READ, .glob = (char *)"/**/*.env"},
+	};
+	const struct cell_options options = {
+		.rules = patterns, .nrules = 2, .flags = BH_POLICY_PROC_SELF};
+	_cleanup_cell_ struct cell *cell = cell_new(kern, &options);
+	int r;
+
+	CHECK(cell, "no cell");
+	for (int i = 0; i < 3; i++) {
+		r = cell_verb(cell, INSIDE, "read", "/proc/self/fdinfo/0", NULL);
+		CHECK(r == 0, "fdinfo: %s", outcome_text(r));
+	}
+	return 0;
+}
+
 static int case_below(struct kern *kern)
 {
 	_cleanup_cell_ struct cell *cell = cell_new(kern, &peers);
@@ -483,6 +504,7 @@ static int case_sandbox(struct kern *kern)
 const struct test_case proc_cases[] = {
 	{"proc/self", case_self, CASE_REFUSES},
 	{"proc/compartment", case_compartment, CASE_REFUSES},
+	{"proc/descriptors", case_descriptors, CASE_ALLOWS},
 	{"proc/below", case_below, CASE_ALLOWS},
 	{"proc/moved", case_moved, CASE_REFUSES},
 	{"proc/zombie", case_zombie, CASE_ALLOWS},
