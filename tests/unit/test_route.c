@@ -27,6 +27,12 @@ static const char setting[] = "link set lo up\n"
 			      "route add blackhole 198.51.100.1\n"
 			      "route add unreachable 198.51.100.2\n"
 			      "route add prohibit 198.51.100.3\n"
+			      "route add 192.88.100.1 nexthop via 203.0.113.1 dev near "
+			      "nexthop via 203.0.113.3 dev near\n"
+			      "route add 192.88.100.2 nexthop via 203.0.113.1 dev near "
+			      "nexthop dev near\n"
+			      "rule add ipproto tcp dport 443 to 192.88.100.3 lookup 77\n"
+			      "route add 192.88.100.3 dev near table 77\n"
 			      "route add 198.51.100.4 via inet6 2001:db8::1 dev near\n"
 			      "route add ::/0 via 2001:db8::1\n"
 			      "route add 2001:db8:1::/48 dev near\n"
@@ -42,6 +48,11 @@ static const struct {
 	{"8.8.8.8", 0, NULL},
 	{"198.51.100.4", 0, NULL}, /* an IPv4 route by a gateway of IPv6 */
 	{"2606:4700::1111", 0, NULL},
+	/* Of several ways each is by a gateway, or one is not. */
+	{"192.88.100.1", 0, NULL},
+	{"192.88.100.2", -EPERM, "on a network of this host: no gateway leads there"},
+	/* By its port. */
+	{"192.88.100.3", -EPERM, "on a network of this host: no gateway leads there"},
 	/* The host's own, public or not. */
 	{"127.0.0.1", -EPERM, "an address of this host"},
 	{"203.0.113.2", -EPERM, "an address of this host"},
@@ -71,7 +82,7 @@ static void check(struct routes *routes, const char *text, int result, const cha
 	int r;
 
 	assert_int_equal(address_parse(text, &address), 0);
-	r = routes_check(routes, &address, &why);
+	r = routes_check(routes, &address, 443, &why);
 	if (r != result || (reason && strcmp(why, reason)))
 		fail_msg("%s: %d, %s", text, r, why);
 }

@@ -9,13 +9,18 @@
 #include <time.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <linux/sockios.h>
 #include "base/cleanup.h"
 
-/* A new pipe's, and what it is made to hold when it has carried as much: 64 KiB move two thirds of what 1 MiB do, and a
- * user may have 64 MiB in large ones (pipe(7), pipe-user-pages-soft). Refused, it stays as it is. */
-#define PIPE_SIZE 65536
+/* What a pipe is made to hold when it has carried as much: 64 KiB, as it is born, move two thirds of what 1 MiB do. A
+ * user may have 64 MiB in pipes (pipe(7), pipe-user-pages-soft), above which they are born with two pages: so few are
+ * large at a time. Refused, it stays as it is. */
 #define PIPE_LARGE 1048576
+#define PIPES_LARGE 16
+/* No event tells that a connection's queue is empty. */
+#define DRAIN_US 50000
 /* What one direction carries before the loop looks at others. */
 #define TURN_BYTES 1048576
 
@@ -38,11 +43,13 @@ struct end {
 	bool failed;
 };
 
+static unsigned int large_pipes;
+
 struct direction {
 	struct end *from, *to;
 	int pipe[2];
 	size_t size, held; /* of the pipe, and what is in it */
-	bool large;	   /* was asked for */
+	bool large;	   /* one of PIPES_LARGE */
 	__u64 bytes;	   /* handed over */
 	__u64 *left;	   /* what may be taken yet; NULL: without end */
 	bool ended, told;  /* from's end was read, and said to `to` */
@@ -53,8 +60,9 @@ enum { UP, DOWN, DIRECTIONS };
 struct flow {
 	struct end client, server;
 	struct direction directions[DIRECTIONS];
-	sd_event_source *idle, *total, *turn;
+	sd_event_source *idle, *total, *turn, *drain;
 	__u64 idle_us, moved_us; /* moved_us: when last, CLOCK_MONOTONIC */
+	int unsent;		 /* at the last look for idleness */
 	flow_ended_fn ended;
 	void *data;
 };
@@ -82,7 +90,9 @@ static void flow_free(struct flow *flow)
 	sd_event_source_disable_unref(flow->idle);
 	sd_event_source_disable_unref(flow->total);
 	sd_event_source_disable_unref(flow->turn);
+	sd_event_source_disable_unref(flow->drain);
 	for (size_t i = 0; i < DIRECTIONS; i++) {
+		large_pipes -= flow->directions[i].large;
 		cleanup_closep(&flow->directions[i].pipe[0]);
 		cleanup_closep(&flow->directions[i].pipe[1]);
 	}
@@ -95,6 +105,14 @@ DEFINE_CLEANUP(struct flow *, flow_free)
 struct flow_counts flow_counts(const struct flow *flow)
 {
 	return (struct flow_counts){flow->directions[UP].bytes, flow->directions[DOWN].bytes};
+}
+
+/* Bytes that the other side's kernel has not acknowledged; what close(2) with a linger of 0 throws away. */
+static int unsent(const struct end *end)
+{
+	int bytes = 0;
+
+	return ioctl(end->fd, SIOCOUTQ, &bytes) ? 0 : bytes;
 }
 
 /* Whoever reads must not take what came for all there was: close(2) sends RST and not FIN then. */
@@ -130,9 +148,10 @@ static void enlarge(struct direction *d)
 {
 	int size;
 
-	if (d->large || d->bytes < PIPE_LARGE)
+	if (d->large || d->bytes < PIPE_LARGE || large_pipes >= PIPES_LARGE)
 		return;
 	d->large = true;
+	large_pipes++;
 	size = fcntl(d->pipe[1], F_SETPIPE_SZ, PIPE_LARGE);
 	if (size > 0)
 		d->size = (size_t)size;
@@ -181,6 +200,9 @@ static ssize_t take(struct direction *d)
 	n = splice_once(d->from->fd, d->pipe[1], most);
 	if (n < 0)
 		return n;
+	/* Urgent data stops splice(2) as the end does: what is behind it would be lost. */
+	if (!n && has_more(d->from) > 0)
+		return -EPROTO;
 	d->ended = n == 0;
 	d->held += (size_t)n;
 	if (d->left)
@@ -262,16 +284,27 @@ static int move(struct direction *d, bool *ret_moved, bool *ret_more)
 
 /* --- both --- */
 
-/* One end has failed, and all that came from it is with the other, or never will be. */
-static bool is_reset(const struct direction *from)
+/* One end has failed, and all that came from it is with the other, or never will be. *ret_drains: it is on its way. */
+static bool is_reset(const struct direction *from, bool *ret_drains)
 {
-	return from->from->failed && (!from->held || from->to->failed);
+	if (!from->from->failed)
+		return false;
+	if (from->to->failed)
+		return true;
+	*ret_drains = *ret_drains || (!from->held && unsent(from->to));
+	return !from->held && !unsent(from->to);
+}
+
+static void arm(sd_event_source *timer, __u64 after_us)
+{
+	sd_event_source_set_time(timer, now_us() + after_us);
+	sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
 }
 
 static int run(struct flow *flow)
 {
 	struct direction *up = &flow->directions[UP], *down = &flow->directions[DOWN];
-	bool moved = false, more = false;
+	bool moved = false, more = false, drains = false;
 	int r = move(up, &moved, &more);
 
 	if (!r)
@@ -280,16 +313,23 @@ static int run(struct flow *flow)
 		flow->moved_us = now_us();
 	if (r)
 		end_flow(flow, FLOW_OVER_UPLOAD);
-	else if (is_reset(up) || is_reset(down))
+	else if (is_reset(up, &drains) || is_reset(down, &drains))
 		end_flow(flow, FLOW_RESET);
 	else if (up->told && down->told)
 		end_flow(flow, FLOW_ENDED);
 	else if (more)
 		sd_event_source_set_enabled(flow->turn, SD_EVENT_ONESHOT);
+	else if (drains)
+		arm(flow->drain, DRAIN_US);
 	return 0;
 }
 
 static int on_turn(sd_event_source *source _unused_, void *data)
+{
+	return run(data);
+}
+
+static int on_drain(sd_event_source *source _unused_, uint64_t usec _unused_, void *data)
 {
 	return run(data);
 }
@@ -299,24 +339,34 @@ static int on_end(sd_event_source *source _unused_, int fd, uint32_t events, voi
 	struct flow *flow = data;
 	struct end *end = fd == flow->client.fd ? &flow->client : &flow->server;
 
-	/* After its end was read no system call would meet a reset any more. */
-	end->failed = end->failed || events & EPOLLERR;
+	/* After its end was read no system call would meet a reset any more. Urgent data has no way through a pipe. */
+	end->failed = end->failed || events & (EPOLLERR | EPOLLPRI);
 	end->readable = end->readable || events & (EPOLLIN | EPOLLHUP | EPOLLERR);
 	end->writable = !end->failed && (end->writable || events & (EPOLLOUT | EPOLLHUP));
 	return run(flow);
 }
 
+/* Who reads slowly empties a queue of megabytes without a word to us. */
+static void note_drained(struct flow *flow)
+{
+	int now = unsent(&flow->client) + unsent(&flow->server);
+
+	if (now && now != flow->unsent)
+		flow->moved_us = now_us();
+	flow->unsent = now;
+}
+
 static int on_idle(sd_event_source *source, uint64_t usec _unused_, void *data)
 {
 	struct flow *flow = data;
-	__u64 at = flow->moved_us + flow->idle_us;
+	__u64 at, now = now_us();
 
-	if (now_us() >= at) {
+	note_drained(flow);
+	at = flow->moved_us + flow->idle_us;
+	if (now >= at)
 		end_flow(flow, FLOW_IDLE);
-		return 0;
-	}
-	sd_event_source_set_time(source, at);
-	sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+	else
+		arm(source, at - now);
 	return 0;
 }
 
@@ -341,9 +391,16 @@ static int check(const struct flow_options *options)
 
 static int open_pipes(struct flow *flow)
 {
-	for (size_t i = 0; i < DIRECTIONS; i++)
-		if (pipe2(flow->directions[i].pipe, O_CLOEXEC | O_NONBLOCK))
+	for (size_t i = 0; i < DIRECTIONS; i++) {
+		struct direction *d = &flow->directions[i];
+		int size = pipe2(d->pipe, O_CLOEXEC | O_NONBLOCK);
+
+		if (!size)
+			size = fcntl(d->pipe[1], F_GETPIPE_SZ);
+		if (size < 0)
 			return -errno;
+		d->size = (size_t)size;
+	}
 	return 0;
 }
 
@@ -355,7 +412,7 @@ static int put_first(struct direction *up, const struct flow_options *options)
 		return 0;
 	n = write(up->pipe[1], options->first, options->first_length);
 	if (n != (ssize_t)options->first_length)
-		return n < 0 ? -errno : -E2BIG;
+		return n < 0 ? -errno : -EAGAIN;
 	up->held = options->first_length;
 	if (up->left)
 		*up->left -= options->first_length;
@@ -368,8 +425,8 @@ static int watch(sd_event *event, struct flow *flow, struct end *end)
 
 	/* Who writes decides how much a segment has. */
 	setsockopt(end->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	r = sd_event_add_io(event, &end->source, end->fd, EPOLLIN | EPOLLOUT | EPOLLET, on_end,
-			    flow);
+	r = sd_event_add_io(event, &end->source, end->fd, EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLET,
+			    on_end, flow);
 	return r < 0 ? r : 0;
 }
 
@@ -385,6 +442,11 @@ static int set_timers(sd_event *event, struct flow *flow, const struct flow_opti
 		r = sd_event_add_time(event, &flow->total, CLOCK_MONOTONIC,
 				      flow->moved_us + (__u64)options->total_ms * 1000, 1000,
 				      on_total, flow);
+	if (r >= 0)
+		r = sd_event_add_time(event, &flow->drain, CLOCK_MONOTONIC, 0, 1000, on_drain,
+				      flow);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(flow->drain, SD_EVENT_OFF);
 	if (r >= 0)
 		r = sd_event_add_defer(event, &flow->turn, on_turn, flow);
 	if (r >= 0)
@@ -422,12 +484,10 @@ int flow_new(sd_event *event, int client, int server, const struct flow_options 
 		.directions = {[UP] = {.from = &flow->client,
 				       .to = &flow->server,
 				       .pipe = {-1, -1},
-				       .size = PIPE_SIZE,
 				       .left = options->upload_left},
 			       [DOWN] = {.from = &flow->server,
 					 .to = &flow->client,
-					 .pipe = {-1, -1},
-					 .size = PIPE_SIZE}},
+					 .pipe = {-1, -1}}},
 		.ended = options->ended,
 		.data = options->data,
 	};

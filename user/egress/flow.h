@@ -32,7 +32,8 @@ struct flow_counts {
 	__u64 up, down; /* bytes that were handed over to the server, to the client */
 };
 
-/* The end of one, which is gone then, as its connections are: closed after ENDED, reset after anything else. */
+/* The end of one, which is gone then, as its connections are: closed after ENDED, reset after anything else. TCP's urgent
+ * data is a RESET: it has no way through a pipe. */
 typedef void (*flow_ended_fn)(void *data, enum flow_outcome outcome,
 			      const struct flow_counts *counts);
 
@@ -48,10 +49,11 @@ struct flow_options {
 };
 
 #define FLOW_FIRST \
-	32768 /* half of what a pipe holds at least, and a ClientHello in all its records (hello.h) */
+	32768 /* a ClientHello in all its records (hello.h), and half of what a pipe holds */
 
 /* Takes both descriptors, which are non-blocking; `ended` is called by the loop, never from here. 0, or -errno and they
- * are the caller's still: -EINVAL, -E2BIG for too much of first, -EDQUOT where the allowance is less than that. */
+ * are the caller's still: -EINVAL, -E2BIG for too much of first, -EDQUOT where the allowance is less than that, -EAGAIN
+ * where the pipe is smaller, because the user has too many (pipe(7)). */
 int flow_new(sd_event *event, int client, int server, const struct flow_options *options,
 	     struct flow **ret);
 /* Ends it now and resets both, with outcome CUT: `ended` is called before it returns. */

@@ -4,7 +4,9 @@
  * message in one record or many (RFC 8446 §5.1), in segments however small. What a server could read otherwise than
  * we do is no answer: two names, a list of them, bytes too many or too few. SSL 2's hello is none.
  *
- * An encrypted ClientHello names its inner server where nobody can read it; the outer name is what is read here.
+ * An encrypted ClientHello names its inner server where nobody can read it; the outer name is what is read here. And a
+ * server that asks for another hello (HelloRetryRequest, RFC 8446 §4.1.4) may take the name of that one, which comes
+ * when this was read long ago.
  */
 #ifndef EGRESS_HELLO_H
 #define EGRESS_HELLO_H

@@ -134,6 +134,8 @@ static void step(struct reach *reach)
 		return;
 	if (!r)
 		end(reach, REACH_CONNECTED, fd, "");
+	else if (r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -ENOBUFS)
+		fail(reach, r);
 	else
 		end(reach, REACH_FAILED, -1, strerror(-r));
 }
@@ -179,7 +181,8 @@ static void note(struct judged *judged, enum reach_outcome outcome, const struct
 }
 
 /* 0, or -EPERM: nothing is dialled. */
-static int judge(struct reacher *reacher, const struct address *address, struct judged *judged)
+static int judge(struct reacher *reacher, const struct address *address, __u16 port,
+		 struct judged *judged)
 {
 	struct address_verdict verdict;
 	char why[REASON_SIZE - ADDRESS_TEXT_SIZE];
@@ -192,7 +195,7 @@ static int judge(struct reacher *reacher, const struct address *address, struct 
 		judged->outcome = REACH_BAD_ADDRESS;
 		return -EPERM;
 	}
-	r = routes_check(reacher->routes, address, &reason);
+	r = routes_check(reacher->routes, address, port, &reason);
 	if (!r)
 		judged->dialled[judged->n++] = *address;
 	else
@@ -233,7 +236,7 @@ static void on_resolved(void *data, int result, const struct address *addresses,
 		return;
 	}
 	for (size_t i = 0; !r && i < n; i++)
-		r = judge(reach->reacher, &addresses[i], &judged);
+		r = judge(reach->reacher, &addresses[i], reach->port, &judged);
 	if (r || !judged.n)
 		end(reach, judged.outcome, -1, judged.reason);
 	else

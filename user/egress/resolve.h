@@ -4,6 +4,10 @@
  * search list. By libunbound, in a thread of its own, which does what a resolver has to: other sources and numbers each
  * time, TCP where an answer is cut, aliases that lead in a circle. What it answers is somebody's word: each address is
  * judged afterwards (policy/address.h, route.h).
+ *
+ * The thread begins with the first question, in the network namespace of who asks it. A question that is given up goes
+ * on inside the library until its tries are over, some seconds, and has one of its 1,024 sockets: who lets strangers ask
+ * bounds how many of theirs are open, given up ones among them.
  */
 #ifndef EGRESS_RESOLVE_H
 #define EGRESS_RESOLVE_H

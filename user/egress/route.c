@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <arpa/inet.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <libmnl/libmnl.h>
@@ -49,7 +50,8 @@ int routes_open(struct routes **ret)
 	return 0;
 }
 
-static int ask(struct routes *routes, const struct address *to)
+/* With RTM_F_FIB_MATCH the whole route is told, all its ways, and else the one way that is taken. */
+static int ask(struct routes *routes, const struct address *to, __u16 port, unsigned int flags)
 {
 	size_t size = to->family == ADDRESS_V4 ? 4 : 16;
 	char buffer[MESSAGE_SIZE] = {0};
@@ -61,17 +63,57 @@ static int ask(struct routes *routes, const struct address *to)
 	message->nlmsg_seq = ++routes->seq;
 	route->rtm_family = to->family == ADDRESS_V4 ? AF_INET : AF_INET6;
 	route->rtm_dst_len = (unsigned char)(size * 8);
+	route->rtm_flags = flags;
 	mnl_attr_put(message, RTA_DST, size, to->bytes);
+	mnl_attr_put_u8(message, RTA_IP_PROTO, IPPROTO_TCP);
+	mnl_attr_put_u16(message, RTA_DPORT, htons(port));
 	return mnl_socket_sendto(routes->socket, message, message->nlmsg_len) < 0 ? -errno : 0;
 }
 
-static int note_gateway(const struct nlattr *attribute, void *data)
+/* RTA_VIA: one of the other family. */
+static bool is_gateway(const struct nlattr *attribute)
 {
-	bool *has = data;
 	__u16 type = mnl_attr_get_type(attribute);
 
-	/* RTA_VIA: one of the other family. */
-	*has = *has || type == RTA_GATEWAY || type == RTA_VIA;
+	return type == RTA_GATEWAY || type == RTA_VIA;
+}
+
+static bool hop_has_gateway(const struct rtnexthop *hop)
+{
+	const struct nlattr *attribute = (const void *)RTNH_DATA(hop);
+	const char *end = (const char *)hop + hop->rtnh_len;
+
+	for (; mnl_attr_ok(attribute, (int)(end - (const char *)attribute));
+	     attribute = mnl_attr_next(attribute))
+		if (is_gateway(attribute))
+			return true;
+	return false;
+}
+
+static bool all_have_gateways(const struct nlattr *multipath)
+{
+	const struct rtnexthop *hop = mnl_attr_get_payload(multipath);
+	int left = mnl_attr_get_payload_len(multipath);
+
+	for (; RTNH_OK(hop, left); left -= RTNH_ALIGN(hop->rtnh_len), hop = RTNH_NEXT(hop))
+		if (!hop_has_gateway(hop))
+			return false;
+	return true;
+}
+
+struct ways {
+	bool gateway, several, without; /* without: one of several has none */
+};
+
+static int note_ways(const struct nlattr *attribute, void *data)
+{
+	struct ways *ways = data;
+
+	ways->gateway = ways->gateway || is_gateway(attribute);
+	if (mnl_attr_get_type(attribute) != RTA_MULTIPATH)
+		return MNL_CB_OK;
+	ways->several = true;
+	ways->without = ways->without || !all_have_gateways(attribute);
 	return MNL_CB_OK;
 }
 
@@ -102,15 +144,15 @@ static int refuse(unsigned int kind, const char **ret_reason)
 static int judge(const struct nlmsghdr *message, const char **ret_reason)
 {
 	const struct rtmsg *route = mnl_nlmsg_get_payload(message);
-	bool by_gateway = false;
+	struct ways ways = {0};
 
 	if (message->nlmsg_type != RTM_NEWROUTE ||
 	    mnl_nlmsg_get_payload_len(message) < sizeof(*route) ||
-	    mnl_attr_parse(message, sizeof(*route), note_gateway, &by_gateway) < 0) {
+	    mnl_attr_parse(message, sizeof(*route), note_ways, &ways) < 0) {
 		*ret_reason = "the kernel's answer makes no sense";
 		return -EBADMSG;
 	}
-	if (route->rtm_type == RTN_UNICAST && by_gateway)
+	if (route->rtm_type == RTN_UNICAST && (ways.gateway || ways.several) && !ways.without)
 		return 0;
 	return refuse(route->rtm_type, ret_reason);
 }
@@ -124,6 +166,9 @@ static const struct {
 	{-EHOSTUNREACH, RTN_UNREACHABLE},
 	{-EACCES, RTN_PROHIBIT},
 	{-EINVAL, RTN_BLACKHOLE},
+	/* IPv6 is not there at all (ipv6.disable=1). */
+	{-EOPNOTSUPP, RTN_UNREACHABLE},
+	{-EAFNOSUPPORT, RTN_UNREACHABLE},
 };
 
 static int judge_error(const struct nlmsghdr *message, const char **ret_reason)
@@ -148,10 +193,11 @@ static int judge_one(const struct routes *routes, const struct nlmsghdr *message
 						  : judge(message, ret_reason);
 }
 
-int routes_check(struct routes *routes, const struct address *to, const char **ret_reason)
+static int check_once(struct routes *routes, const struct address *to, __u16 port,
+		      unsigned int flags, const char **ret_reason)
 {
 	char buffer[MESSAGE_SIZE];
-	int r = ask(routes, to);
+	int r = ask(routes, to, port, flags);
 
 	*ret_reason = "the kernel cannot be asked which way";
 	if (r)
@@ -167,4 +213,12 @@ int routes_check(struct routes *routes, const struct address *to, const char **r
 			r = judge_one(routes, m, ret_reason);
 	}
 	return r;
+}
+
+int routes_check(struct routes *routes, const struct address *to, __u16 port,
+		 const char **ret_reason)
+{
+	int r = check_once(routes, to, port, 0, ret_reason);
+
+	return r ? r : check_once(routes, to, port, RTM_F_FIB_MATCH, ret_reason);
 }

@@ -18,8 +18,10 @@ void routes_close(struct routes *routes);
 DEFINE_CLEANUP(struct routes *, routes_close)
 #define _cleanup_routes_ _cleanup_(cleanup_routes_close)
 
-/* 0: by a gateway. -EPERM: another way, which must not be gone. -ENETUNREACH: no way, so that nothing would come there
+/* Of TCP to this port: routes may be chosen by it. Where there are several ways (multipath), each counts.
+ * 0: by a gateway. -EPERM: another way, which must not be gone. -ENETUNREACH: no way, so that nothing would come there
  * (IPv6 on a host that has none). Another -errno: the kernel did not say; -ETIMEDOUT. All but 0 come with a reason. */
-int routes_check(struct routes *routes, const struct address *to, const char **ret_reason);
+int routes_check(struct routes *routes, const struct address *to, __u16 port,
+		 const char **ret_reason);
 
 #endif
