@@ -322,6 +322,51 @@ static void test_reset_behind(void **state)
 	wait_ended(&s, FLOW_RESET);
 }
 
+/* What the flow has handed over is in the queue to a reader who is slow: a reset throws nothing of it away. */
+static void test_reset_slow(void **state)
+{
+	_cleanup_scene_ struct scene s = scene_connect();
+	struct talk down = {s.server, s.client, 14, 400000, 0, 0, 50000};
+
+	(void)state;
+	scene_begin(&s, (struct flow_options){0});
+	/* All of it is taken, which the client's window does not hold. */
+	for (int i = 0; down.said < down.total && i < LOOPS; i++) {
+		say(&down);
+		turn(&s);
+	}
+	for (int i = 0; flow_counts(s.flow).down < down.total && i < LOOPS; i++)
+		turn(&s);
+	reset(&s.server);
+	for (int i = 0; i < 100 && !s.heard.times; i++)
+		turn(&s);
+	for (int i = 0; down.heard < down.total && i < LOOPS; i++) {
+		listen_to(&down);
+		if (!s.heard.times)
+			turn(&s);
+	}
+	assert_int_equal(down.heard, down.total);
+	wait_ended(&s, FLOW_RESET);
+	assert_int_equal(how_it_ended(&s, s.client), -ECONNRESET);
+}
+
+/* Urgent data has no way through a pipe, and nothing behind it may be lost in silence. */
+static void test_urgent(void **state)
+{
+	(void)state;
+	for (int ends = 0; ends < 2; ends++) {
+		_cleanup_scene_ struct scene s = scene_connect();
+
+		scene_begin(&s, (struct flow_options){0});
+		assert_int_equal(send(s.client, "hello", 5, MSG_NOSIGNAL), 5);
+		assert_int_equal(send(s.client, "x", 1, MSG_NOSIGNAL | MSG_OOB), 1);
+		assert_int_equal(send(s.client, "world", 5, MSG_NOSIGNAL), 5);
+		if (ends)
+			assert_int_equal(shutdown(s.client, SHUT_WR), 0);
+		wait_ended(&s, FLOW_RESET);
+	}
+}
+
 /* By who had nothing to say any more. */
 static void test_reset_half_closed(void **state)
 {
@@ -359,6 +404,29 @@ static void test_deadlines(void **state)
 		wait_ended(&s, total ? FLOW_OUT_OF_TIME : FLOW_IDLE);
 		assert_true(up.said > 0);
 	}
+}
+
+/* Who reads all the time is not idle, although in the end nothing is left to be handed over: more than twice as long as may be. */
+static void test_slow_reader(void **state)
+{
+	_cleanup_scene_ struct scene s = scene_connect();
+	struct talk down = {s.server, s.client, 15, 1000000, 0, 0, 50000};
+	static char bytes[20000];
+	__u64 heard = 0;
+
+	(void)state;
+	scene_begin(&s, (struct flow_options){.idle_ms = 400});
+	for (int i = 0; heard < down.total && i < LOOPS; i++) {
+		ssize_t n = recv(s.client, bytes, sizeof(bytes), 0);
+
+		assert_true(n > 0 || (n < 0 && errno == EAGAIN));
+		heard += n > 0 ? (__u64)n : 0;
+		assert_int_equal(s.heard.times, 0);
+		say(&down);
+		turn(&s);
+		usleep(n > 0 ? 16000 : 1000);
+	}
+	assert_int_equal(heard, down.total);
 }
 
 static void test_allowance(void **state)
@@ -462,17 +530,13 @@ static void test_bad(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_both_ways),
-		cmocka_unit_test(test_small),
-		cmocka_unit_test(test_half_closed),
-		cmocka_unit_test(test_reset),
-		cmocka_unit_test(test_reset_behind),
-		cmocka_unit_test(test_reset_half_closed),
-		cmocka_unit_test(test_deadlines),
-		cmocka_unit_test(test_allowance),
-		cmocka_unit_test(test_allowance_used),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_both_ways),    cmocka_unit_test(test_small),
+		cmocka_unit_test(test_half_closed),  cmocka_unit_test(test_reset),
+		cmocka_unit_test(test_reset_behind), cmocka_unit_test(test_reset_half_closed),
+		cmocka_unit_test(test_reset_slow),   cmocka_unit_test(test_urgent),
+		cmocka_unit_test(test_slow_reader),  cmocka_unit_test(test_deadlines),
+		cmocka_unit_test(test_allowance),    cmocka_unit_test(test_allowance_used),
+		cmocka_unit_test(test_cut),	     cmocka_unit_test(test_bad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -351,7 +351,7 @@ static void note_drained(struct flow *flow)
 {
 	int now = unsent(&flow->client) + unsent(&flow->server);
 
-	if (now && now != flow->unsent)
+	if (now != flow->unsent)
 		flow->moved_us = now_us();
 	flow->unsent = now;
 }
