@@ -206,12 +206,86 @@ static void test_silent_resolver(void **state)
 	assert_string_equal(heard.reason, "no resolver has answered");
 }
 
+/* --- a resolver that says nothing for IPv6 --- */
+
+#define DEAF_PORT 5354
+#define DEAF "127.0.0.1@5354"
+#define TYPE_AAAA 28
+
+static int bound_udp(__u16 port)
+{
+	const struct sockaddr_in at = {.sin_family = AF_INET,
+				       .sin_port = htons(port),
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(bind(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
+	return fd;
+}
+
+/* Of the one question behind the header. */
+static unsigned int type_of(const unsigned char *query, ssize_t n)
+{
+	ssize_t at = 12;
+
+	while (at < n && query[at])
+		at += query[at] + 1;
+	return at + 2 < n ? (unsigned int)(query[at + 1] << 8 | query[at + 2]) : 0;
+}
+
+__attribute__((noreturn)) static void be_deaf(int listener)
+{
+	const struct sockaddr_in real = {.sin_family = AF_INET,
+					 .sin_port = htons(NAMESERVER_PORT),
+					 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	unsigned char packet[2048];
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		struct sockaddr_in asker;
+		socklen_t size = sizeof(asker);
+		ssize_t n = recvfrom(listener, packet, sizeof(packet), 0, (struct sockaddr *)&asker,
+				     &size);
+
+		if (n <= 0 || type_of(packet, n) == TYPE_AAAA)
+			continue;
+		sendto(fd, packet, (size_t)n, 0, (const struct sockaddr *)&real, sizeof(real));
+		n = recv(fd, packet, sizeof(packet), 0);
+		if (n > 0)
+			sendto(listener, packet, (size_t)n, 0, (struct sockaddr *)&asker, size);
+	}
+}
+
+/* The addresses that there are do. */
+static void test_half_answered(void **state)
+{
+	_cleanup_scene_ struct scene s = scene_start();
+	_cleanup_reacher_ struct reacher *reacher = new_reacher(s.event, DEAF);
+	int listener = bound_udp(DEAF_PORT);
+	pid_t deaf = fork();
+	struct heard heard = {0};
+	struct reach *reach;
+
+	(void)state;
+	if (deaf == 0)
+		be_deaf(listener);
+	close(listener);
+	assert_int_equal(reach_begin(reacher, "four.example.com", PORT, LONG_MS, on_reached, &heard,
+				     &reach),
+			 0);
+	wait_for(s.event, &heard);
+	nameserver_end(deaf);
+	assert_int_equal(heard.outcome, REACH_CONNECTED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_together),
 		cmocka_unit_test(test_silent_resolver),
+		cmocka_unit_test(test_half_answered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

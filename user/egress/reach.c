@@ -10,6 +10,9 @@
 #include "route.h"
 
 #define REASON_SIZE 384
+/* Some servers never answer for the one family: after this long the other's addresses do, looked for so often. */
+#define PATIENCE_US 2000000ull
+#define PATIENCE_STEP_US 250000ull
 
 const char *const reach_outcome_names[REACH_OUTCOMES] = {
 	[REACH_CONNECTED] = "connected",     [REACH_UNRESOLVED] = "not resolved",
@@ -33,7 +36,7 @@ struct reach {
 	__u16 port;
 	struct question *question;
 	struct dial *dial;
-	sd_event_source *timer, *dialled;
+	sd_event_source *timer, *patience, *dialled;
 };
 
 static uint64_t now_us(void)
@@ -95,6 +98,7 @@ void reach_cancel(struct reach *reach)
 	if (reach->question)
 		question_cancel(reach->question);
 	sd_event_source_disable_unref(reach->timer);
+	sd_event_source_disable_unref(reach->patience);
 	sd_event_source_disable_unref(reach->dialled);
 	dial_free(reach->dial);
 	free(reach);
@@ -243,6 +247,30 @@ static void on_resolved(void *data, int result, const struct address *addresses,
 		begin_dial(reach, judged.dialled, judged.n);
 }
 
+static int on_patience(sd_event_source *source, uint64_t usec _unused_, void *data)
+{
+	struct reach *reach = data;
+
+	if (!reach->question || question_settle(reach->question))
+		return 0;
+	sd_event_source_set_time(source, now_us() + PATIENCE_STEP_US);
+	sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+	return 0;
+}
+
+static int set_timers(struct reach *reach, unsigned int deadline_ms)
+{
+	sd_event *event = reach->reacher->event;
+	uint64_t now = now_us();
+	int r = sd_event_add_time(event, &reach->timer, CLOCK_MONOTONIC,
+				  now + (uint64_t)deadline_ms * 1000, 1000, on_deadline, reach);
+
+	if (r >= 0)
+		r = sd_event_add_time(event, &reach->patience, CLOCK_MONOTONIC, now + PATIENCE_US,
+				      1000, on_patience, reach);
+	return r;
+}
+
 int reach_begin(struct reacher *reacher, const char *name, __u16 port, unsigned int deadline_ms,
 		reached_fn reached, void *data, struct reach **ret)
 {
@@ -255,8 +283,7 @@ int reach_begin(struct reacher *reacher, const char *name, __u16 port, unsigned 
 	if (!reach)
 		return -ENOMEM;
 	*reach = (struct reach){.reacher = reacher, .reached = reached, .data = data, .port = port};
-	r = sd_event_add_time(reacher->event, &reach->timer, CLOCK_MONOTONIC,
-			      now_us() + (uint64_t)deadline_ms * 1000, 1000, on_deadline, reach);
+	r = set_timers(reach, deadline_ms);
 	if (r >= 0)
 		r = resolver_ask(reacher->resolver, name, on_resolved, reach, &reach->question);
 	if (r < 0)

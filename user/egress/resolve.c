@@ -170,11 +170,16 @@ static void forget(struct question *question)
 	free(question);
 }
 
-void question_cancel(struct question *question)
+static void cancel_open(struct question *question)
 {
 	for (size_t i = 0; i < NFAMILIES; i++)
 		if (question->halves[i].open)
 			ub_cancel(question->resolver->ctx, question->halves[i].id);
+}
+
+void question_cancel(struct question *question)
+{
+	cancel_open(question);
 	forget(question);
 }
 
@@ -226,6 +231,21 @@ static int take(struct question *question, const struct family *family,
 	return r;
 }
 
+static void end(struct question *question)
+{
+	question->resolved(question->data, result_of(question), question->addresses, question->n);
+	forget(question);
+}
+
+bool question_settle(struct question *question)
+{
+	if (!question->n)
+		return false;
+	cancel_open(question);
+	end(question);
+	return true;
+}
+
 static void on_answer(void *data, int error, struct ub_result *answer)
 {
 	struct half *half = data;
@@ -238,10 +258,8 @@ static void on_answer(void *data, int error, struct ub_result *answer)
 	ub_resolve_free(answer);
 	for (size_t i = 0; i < NFAMILIES; i++)
 		open = open || question->halves[i].open;
-	if (open)
-		return;
-	question->resolved(question->data, result_of(question), question->addresses, question->n);
-	forget(question);
+	if (!open)
+		end(question);
 }
 
 static int begin(struct half *half, const char *name)

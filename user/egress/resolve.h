@@ -52,6 +52,9 @@ void resolver_step(struct resolver *resolver);
  * question is the resolver's; *ret is good until `resolved` was called. 0 or -errno. */
 int resolver_ask(struct resolver *resolver, const char *name, resolved_fn resolved, void *data,
 		 struct question **ret);
+/* Where one family has addresses and the other's answer is waited for still: that is enough, `resolved` is called now.
+ * True: so it was, and the question is gone. */
+bool question_settle(struct question *question);
 /* It is not answered any more, and gone. */
 void question_cancel(struct question *question);
 
