@@ -69,9 +69,14 @@ static int compile(struct enrolment *e, __u32 *ret_generation, struct error *err
 	if (r)
 		return r;
 	r = mounts_read(e->kern, e->pids, e->npids, &e->mounts, error);
-	if (!r && (mounts_digest(e->mounts.tables, view) || text_set(&e->c->view, view)))
-		r = error_set(error, ENOMEM, "out of memory");
-	return r ? r : policy_compile(e->c->loaded, &e->mounts, e->kern, ret_generation, error);
+	if (r)
+		return r;
+	r = mounts_digest(e->mounts.tables, view);
+	if (!r)
+		r = text_set(&e->c->view, view);
+	if (r)
+		return error_set(error, -r, "mount tables of the subtree: %s", strerror(-r));
+	return policy_compile(e->c->loaded, &e->mounts, e->kern, ret_generation, error);
 }
 
 static int enrol_record(struct enrolment *e, struct error *error)

@@ -19,19 +19,19 @@ struct entry {
 	struct view view;	    /* of its members */
 	uint64_t record_us;	    /* when last looked for, CLOCK_MONOTONIC */
 	uint64_t renew_us;	    /* the end of the last renewal, CLOCK_MONOTONIC */
-	uint64_t pause_us,
-		doubt_us; /* until the next: at least, and where the last one changed nothing */
-	uint64_t look_until_us;
-	bool tripped;	      /* said already */
-	bool renew;	      /* its view is out of date */
-	bool renew_now;	      /* that was seen: it waits for no other's doubt */
-	bool edited;	      /* its policy was, and that was said */
-	bool look;	      /* something was mounted: to be compared */
-	bool look_again;      /* it could not be, or starts */
-	bool look_failed;     /* said already */
-	__u64 settled_seq;    /* events numbered at the last tick: all have come by now */
-	__u64 lost_before;    /* kernel's count when the account began, less what was made good */
-	__u32 old_generation; /* before the last reload; its events may still be on their way */
+	uint64_t pause_us;	    /* until the next, at least */
+	uint64_t doubt_us; /* the same where members ask for it and the last one changed nothing */
+	uint64_t look_until_us; /* while it starts: compared again and again */
+	bool tripped;		/* said already */
+	bool renew;		/* its view is out of date */
+	bool renew_now;		/* that was seen: it waits for no other's doubt */
+	bool edited;		/* its policy was, and that was said */
+	bool look;		/* something was mounted: to be compared */
+	bool look_again;	/* it could not be, or starts */
+	bool look_failed;	/* said already */
+	__u64 settled_seq;	/* events numbered at the last tick: all have come by now */
+	__u64 lost_before;	/* kernel's count when the account began, less what was made good */
+	__u32 old_generation;	/* before the last reload; its events may still be on their way */
 };
 
 struct daemon {

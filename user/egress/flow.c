@@ -6,13 +6,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <linux/sockios.h>
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 /* What a pipe is made to hold when it has carried as much: 64 KiB, as it is born, move two thirds of what 1 MiB do. A
  * user may have 64 MiB in pipes (pipe(7), pipe-user-pages-soft), above which they are born with two pages: so few are
@@ -66,14 +66,6 @@ struct flow {
 	flow_ended_fn ended;
 	void *data;
 };
-
-static __u64 now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (__u64)t.tv_sec * 1000000 + (__u64)t.tv_nsec / 1000;
-}
 
 /* --- the end --- */
 
@@ -297,7 +289,7 @@ static bool is_reset(const struct direction *from, bool *ret_drains)
 
 static void arm(sd_event_source *timer, __u64 after_us)
 {
-	sd_event_source_set_time(timer, now_us() + after_us);
+	sd_event_source_set_time(timer, clock_us() + after_us);
 	sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
 }
 
@@ -310,7 +302,7 @@ static int run(struct flow *flow)
 	if (!r)
 		r = move(down, &moved, &more);
 	if (moved)
-		flow->moved_us = now_us();
+		flow->moved_us = clock_us();
 	if (r)
 		end_flow(flow, FLOW_OVER_UPLOAD);
 	else if (is_reset(up, &drains) || is_reset(down, &drains))
@@ -352,14 +344,14 @@ static void note_drained(struct flow *flow)
 	int now = unsent(&flow->client) + unsent(&flow->server);
 
 	if (now != flow->unsent)
-		flow->moved_us = now_us();
+		flow->moved_us = clock_us();
 	flow->unsent = now;
 }
 
 static int on_idle(sd_event_source *source, uint64_t usec _unused_, void *data)
 {
 	struct flow *flow = data;
-	__u64 at, now = now_us();
+	__u64 at, now = clock_us();
 
 	note_drained(flow);
 	at = flow->moved_us + flow->idle_us;
@@ -435,7 +427,7 @@ static int set_timers(sd_event *event, struct flow *flow, const struct flow_opti
 	int r;
 
 	flow->idle_us = (__u64)options->idle_ms * 1000;
-	flow->moved_us = now_us();
+	flow->moved_us = clock_us();
 	r = sd_event_add_time(event, &flow->idle, CLOCK_MONOTONIC, flow->moved_us + flow->idle_us,
 			      1000, on_idle, flow);
 	if (r >= 0)

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "base/clock.h"
 #include "dial.h"
 #include "resolve.h"
 #include "route.h"
@@ -38,14 +38,6 @@ struct reach {
 	struct dial *dial;
 	sd_event_source *timer, *patience, *dialled;
 };
-
-static uint64_t now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
 
 /* --- what all share --- */
 
@@ -253,7 +245,7 @@ static int on_patience(sd_event_source *source, uint64_t usec _unused_, void *da
 
 	if (!reach->question || question_settle(reach->question))
 		return 0;
-	sd_event_source_set_time(source, now_us() + PATIENCE_STEP_US);
+	sd_event_source_set_time(source, clock_us() + PATIENCE_STEP_US);
 	sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 	return 0;
 }
@@ -261,7 +253,7 @@ static int on_patience(sd_event_source *source, uint64_t usec _unused_, void *da
 static int set_timers(struct reach *reach, unsigned int deadline_ms)
 {
 	sd_event *event = reach->reacher->event;
-	uint64_t now = now_us();
+	uint64_t now = clock_us();
 	int r = sd_event_add_time(event, &reach->timer, CLOCK_MONOTONIC,
 				  now + (uint64_t)deadline_ms * 1000, 1000, on_deadline, reach);
 
