@@ -127,6 +127,7 @@ enum bh_policy_flag {
 	BH_POLICY_PROC_PEERS = 1 << 2, /* with PROC_SELF: that of every member, too */
 	BH_POLICY_APPEND =
 		1 << 3, /* a name may be appended to and not written; filled in by kern */
+	BH_POLICY_EGRESS = 1 << 4, /* TCP and UDP sockets, whose destinations the outlets are */
 };
 
 /* Files that rules deny by their whole name are pinned (bh_pins). While not all of them are, such rules
@@ -218,6 +219,45 @@ struct bh_pin_rule {
 
 /* In place of a number: the file stands, or stood, at several such names. */
 #define BH_PIN_SEVERAL 0xffffffffu
+
+/*
+ * The way out of a compartment in one network namespace: loopback ports, at which the stub answers queries and the
+ * relay takes connections. Whatever members send to port 53 goes to the stub, TCP to a synthetic address to the
+ * relay, everything else nowhere. Without an entry there is no way out.
+ */
+struct bh_outlet_key {
+	__u64 netns; /* cookie of the network namespace */
+	__u32 compartment;
+	__u32 pad;
+};
+
+struct bh_outlet {
+	__u64 serial;		  /* of the compartment: of another one the entry says nothing */
+	__u32 synthetic, netmask; /* the range that stands for names, network byte order */
+	__u16 relay;		  /* TCP, 127.0.0.1; host byte order, as the others; 0: none */
+	__u16 stub4, stub6;	  /* UDP, 127.0.0.1 and ::1 */
+	__u16 pad;
+	__u64 reserved;
+};
+
+/* A connection that the relay takes, by the client's end of it: written before its first segment leaves, gone when the
+ * client's socket is, or when the relay took it. The client's address is 127.0.0.1 or another one of IPv4. */
+struct bh_flow_key {
+	__u64 netns;   /* cookie */
+	__u32 address; /* network byte order */
+	__u16 port;    /* host byte order */
+	__u16 pad;
+};
+
+struct bh_flow {
+	__u64 serial; /* of the compartment */
+	__u64 socket; /* cookie of the client's */
+	__u32 compartment;
+	__u32 address; /* where the client wanted to go; network byte order; port 53: 0 for IPv6 */
+	__u16 port;    /* host byte order */
+	__u16 member;
+	__u32 pad;
+};
 
 /* Counters of a compartment. refused + noted = reported + quiet + lost, at any quiet moment. */
 struct bh_tally {
@@ -344,6 +384,10 @@ BH_ASSERT_SIZE(struct bh_start, 16);
 BH_ASSERT_SIZE(struct bh_inode, 16);
 BH_ASSERT_SIZE(struct bh_made, 16);
 BH_ASSERT_SIZE(struct bh_pin_name, 272);
+BH_ASSERT_SIZE(struct bh_outlet_key, 16);
+BH_ASSERT_SIZE(struct bh_outlet, 32);
+BH_ASSERT_SIZE(struct bh_flow_key, 16);
+BH_ASSERT_SIZE(struct bh_flow, 32);
 BH_ASSERT_SIZE(struct bh_event, 112);
 BH_ASSERT_SIZE(struct bh_cache, 16);
 BH_ASSERT_SIZE(struct bh_meta, 64);

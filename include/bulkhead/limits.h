@@ -76,6 +76,14 @@
 /* Names that wildcards of one compartment may come to stand for: a provider's storage has hundreds. About
  * 100 bytes each. At the bound: further ones are refused. */
 #define BH_MAX_WILDCARD_NAMES 4096
+/* Destinations that one policy lists: a provider has ten or so. At the bound: the policy does not load. */
+#define BH_MAX_DESTINATIONS 256
+/* (compartment, network namespace) pairs that have a way out: two or so a compartment. At the bound: a further
+ * one has none. */
+#define BH_MAX_OUTLETS 4096
+/* Connections on their way to the relay, which takes them within milliseconds. At the bound: the relay resets
+ * what it cannot find. */
+#define BH_MAX_FLOWS 65536
 /* Bytes of one policy file: an inventory of 10,000 paths is one MiB. At the bound: it does not load.
  */
 #define BH_MAX_POLICY_BYTES (4u << 20)
