@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define LABEL_MAX 63
+#define DNS_PORT 53
 #define NO_ADDRESS "an address is no destination: write the name that the provider asks for"
 
 static int refuse(struct destination_fault *ret, size_t offset, const char *reason)
@@ -200,6 +201,8 @@ static int take_ports(const char *text, size_t at, size_t length, struct destina
 		r = take_port(text, at, length, &end, &port, fault);
 		if (r < 0)
 			return r;
+		if (port == DNS_PORT)
+			return refuse(fault, at, "port 53 is the host's stub, whoever is asked");
 		if (destination_has_port(ret, port))
 			return refuse(fault, at, "this port is there already");
 		if (ret->nports == DESTINATION_PORTS)

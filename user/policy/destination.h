@@ -4,11 +4,12 @@
  *
  *	entry = ["*."] label 1*("." label) ":" port *("," port)
  *	label = 1 to 63 of a-z 0-9 - _, neither beginning nor ending with "-"
- *	port  = 1 to 65535, decimal
+ *	port  = 1 to 65535, decimal, but 53: what members send there goes to the stub
  *
  * "*." stands for exactly one label, and two labels at least stand behind it. A name has 253 bytes at most (RFC
  * 1035 §2.3.4 less the wire's two), and its last label is no number, for that would be read as an IPv4 address by
- * some (WHATWG URL, "ends in a number"). Nothing else is a destination: no address, no scheme, no default port,
+ * some (WHATWG URL, "ends in a number"). Names of the host itself, of its neighbours and of a cloud's metadata are
+ * refused, whoever lists or asks them. Nothing else is a destination: no address, no scheme, no default port,
  * no range, no "*". What is not recognised is refused, with its place.
  *
  * What is asked for is bytes until it has passed here: folded in ASCII alone, one dot at the end taken away, no other
