@@ -78,6 +78,9 @@
 #define BH_MAX_WILDCARD_NAMES 4096
 /* Destinations that one policy lists: a provider has ten or so. At the bound: the policy does not load. */
 #define BH_MAX_DESTINATIONS 256
+/* Bytes of what a policy says is sent to one: two lines of a terminal, which who attaches it has to read. At
+ * the bound: the policy does not load. */
+#define BH_MAX_DISCLOSES 160
 /* (compartment, network namespace) pairs that have a way out: two or so a compartment. At the bound: a further
  * one has none. */
 #define BH_MAX_OUTLETS 4096

@@ -70,8 +70,12 @@ int settings_take(struct loader *loader, const struct unit *unit);
 int settings_choose(struct loader *loader, const struct place *place, const char *what,
 		    const char *word, const struct choice *table, int *ret);
 
+extern const struct choice settings_truth[];
 /* The values of hardlinks: as a truth value, older ones allowed. */
 extern const struct choice settings_hardlinks[];
+
+/* network.c: what may be reached. */
+int network_take(struct loader *loader, const struct unit *unit);
 
 /* rules.c: files, exec and unix. */
 int rules_take(struct loader *loader, const struct unit *unit);

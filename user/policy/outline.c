@@ -140,9 +140,22 @@ static int refuse_marks(struct reader *reader, const struct place *place, bool t
 	return anchor ? error_at(reader->error, place, "an anchor: write the plain value") : 0;
 }
 
+/* Escapes are longer than what they stand for, and what is not ASCII has more bytes than columns. */
+static unsigned int column_of_first(const yaml_event_t *event)
+{
+	const yaml_mark_t *start = &event->start_mark, *end = &event->end_mark;
+	bool quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+
+	if (start->line != end->line ||
+	    end->column - start->column != event->data.scalar.length + (quoted ? 2 : 0))
+		return 0;
+	return (unsigned int)start->column + 1 + quoted;
+}
+
 static int take_word(struct reader *reader, const yaml_event_t *event)
 {
 	struct place place = place_of(reader, &event->start_mark);
+	int r;
 
 	/* Behind libcyaml it is a C string: "/a\0b" would be taken for "/a". */
 	if (memchr(event->data.scalar.value, '\0', event->data.scalar.length))
@@ -151,7 +164,10 @@ static int take_word(struct reader *reader, const yaml_event_t *event)
 		return -EINVAL;
 	if (wants_key(reader))
 		return take_key(reader, event);
-	return add_value(reader, OUTLINE_WORD, &event->start_mark);
+	r = add_value(reader, OUTLINE_WORD, &event->start_mark);
+	if (r == 0)
+		reader->outline->entries[reader->outline->n - 1].first = column_of_first(event);
+	return r;
 }
 
 static int take_open(struct reader *reader, const yaml_event_t *event)
@@ -372,4 +388,13 @@ const struct outline_entry *outline_find(const struct outline *outline, const ch
 	found = bsearch(path, outline->by_path, outline->n, sizeof(*outline->by_path),
 			compare_path);
 	return found ? *found : NULL;
+}
+
+struct place outline_byte(const struct outline_entry *entry, size_t offset)
+{
+	struct place place = entry->place;
+
+	if (entry->first)
+		place.column = entry->first + (unsigned int)offset;
+	return place;
 }

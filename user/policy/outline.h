@@ -21,6 +21,9 @@ struct outline_entry {
 	size_t entries;	    /* of a list or mapping */
 	struct place place; /* of the value */
 	struct place key;   /* of the key, for a value in a mapping; else of the value */
+	/* Of a word: the column of its first byte, behind a quote; 0: its bytes do not stand there as they
+	 * are read, one a column. */
+	unsigned int first;
 };
 
 struct outline {
@@ -39,6 +42,9 @@ void outline_done(struct outline *outline);
 /* The entry of a path, printf-like; NULL if the text has none. */
 const struct outline_entry *outline_find(const struct outline *outline, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Where a byte of a word stands; where the word does, if that cannot be told. */
+struct place outline_byte(const struct outline_entry *entry, size_t offset);
 
 /* Sets "file:line:column: ..." and returns -EINVAL. */
 int error_at(struct error *error, const struct place *place, const char *format, ...)

@@ -54,9 +54,12 @@ void policy_free(struct policy *policy)
 		free(policy->rules[i].glob);
 		free(policy->rules[i].written);
 	}
+	for (i = 0; i < policy->negress; i++)
+		free(policy->egress[i].discloses);
 	for (i = 0; i < policy->nfiles; i++)
 		free(policy->files[i]);
 	free(policy->rules);
+	free(policy->egress);
 	free(policy->files);
 	free(policy->path);
 	free(policy);

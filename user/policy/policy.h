@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include "automaton.h"
+#include "destination.h"
 
 enum existing_action { EXISTING_REFUSE, EXISTING_REPORT, EXISTING_REVOKE };
 enum existing_kind {
@@ -22,6 +23,15 @@ enum existing_keep { KEEP_STDIO = 1 << 0, KEEP_JOURNAL = 1 << 1, KEEP_NOTIFY = 1
 /* Of procfs: no process's directory, the own one's, those of all members. */
 enum proc_view { PROC_NONE, PROC_SELF, PROC_COMPARTMENT };
 
+/* What members may reach, and what the policy says of it. */
+struct policy_destination {
+	struct destination to;
+	char *discloses;  /* what is sent there: printable ASCII, not empty */
+	__u64 max_upload; /* bytes, 1 to INT64_MAX: JSON's readers have no more */
+	bool tls;	  /* it begins with a TLS ClientHello that asks for the name */
+	struct place place;
+};
+
 struct policy {
 	char name[BH_NAME_SIZE];
 	char *path; /* of the main file */
@@ -34,6 +44,10 @@ struct policy {
 	__u64 caps;	    /* capability bits that stay: a constant set in this version */
 	struct rule *rules; /* files, exec and unix of all files, in order of reading */
 	size_t nrules;
+	/* In order of the text, at most BH_MAX_DESTINATIONS; none: network: none. A name that stands here
+	 * itself is not a wildcard's. */
+	struct policy_destination *egress;
+	size_t negress;
 	char **files; /* every file read, the main one first: place.file is one of these */
 	size_t nfiles;
 	unsigned char digest[32]; /* of all text read, in order: what `reload` compares */

@@ -208,6 +208,36 @@ static void write_unix(const struct text *text, const char *more, FILE *to)
 	putc('\n', to);
 }
 
+static void write_destination(const struct text_destination *destination, FILE *to)
+{
+	const struct {
+		const char *key, *word;
+	} keys[] = {{"to", destination->to},
+		    {"discloses", destination->discloses},
+		    {"max-upload", destination->max_upload},
+		    {"tls", destination->tls}};
+	const char *between = "    - {";
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		if (!keys[i].word)
+			continue;
+		fprintf(to, "%s%s: ", between, keys[i].key);
+		yaml_word(keys[i].word, to);
+		between = ", ";
+	}
+	fputs("}\n", to);
+}
+
+static void write_network(const struct text *text, FILE *to)
+{
+	setting("network", text->closed, to);
+	if (!text->network)
+		return;
+	fputs("network:\n  egress:\n", to);
+	for (unsigned int i = 0; i < text->network->egress_count; i++)
+		write_destination(&text->network->egress[i], to);
+}
+
 static void write_probe(const char *key, const struct text_probe *probe, FILE *to)
 {
 	const char *between = "";
@@ -254,7 +284,7 @@ int policy_rewrite(const char *path, const struct rewrite *rewrite, FILE *to, st
 	write_files(text, rewrite->files, to);
 	write_exec(text, rewrite->exec, to);
 	write_unix(text, rewrite->connect, to);
-	setting("network", text->network, to);
+	write_network(text, to);
 	write_tests(text, to);
 	text_free(text);
 	return 0;

@@ -10,12 +10,6 @@
 /* Running a file means reading it, mapping it executable, and being the program. */
 #define EXEC_PERMS (BH_PERM_EXEC | BH_PERM_MAP_EXEC | BH_PERM_READ)
 
-static const struct choice truth[] = {
-	{"true", 1, NULL},
-	{"false", 0, NULL},
-	{NULL, 0, NULL},
-};
-
 /* Globs that share an effect and rights, and where they stand. */
 struct clause {
 	enum rule_effect effect;
@@ -263,7 +257,7 @@ static int add_flag(struct loader *loader, const struct unit *unit, unsigned int
 	if (flag->word)
 		r = settings_choose(
 			loader, &outline_find(&unit->outline, "exec[%u].%s", i, flag->key)->place,
-			flag->key, flag->word, truth, &is_set);
+			flag->key, flag->word, settings_truth, &is_set);
 	*perms |= is_set ? flag->perm : 0;
 	return r;
 }

@@ -42,7 +42,7 @@ static const struct choice proc_views[] = {
 	{"none", PROC_NONE, NULL},
 	{NULL, 0, NULL},
 };
-static const struct choice nested[] = {
+const struct choice settings_truth[] = {
 	{"true", true, NULL},
 	{"false", false, NULL},
 	{NULL, 0, NULL},
@@ -50,11 +50,6 @@ static const struct choice nested[] = {
 const struct choice settings_hardlinks[] = {
 	{"allow", true, NULL},
 	{"refuse", false, NULL},
-	{NULL, 0, NULL},
-};
-static const struct choice networks[] = {
-	{"none", 0, NULL},
-	{"host", 0, "host is not in this version: write none"},
 	{NULL, 0, NULL},
 };
 
@@ -248,11 +243,10 @@ int settings_take(struct loader *loader, const struct unit *unit)
 	} words[] = {
 		{"mode", text->mode, modes},
 		{"proc", text->proc, proc_views},
-		{"nested-sandbox", text->nested, nested},
+		{"nested-sandbox", text->nested, settings_truth},
 		{"hardlinks", text->hardlinks, settings_hardlinks},
-		{"network", text->network, networks},
 	};
-	int values[] = {BH_MODE_ENFORCE, PROC_NONE, false, false, 0};
+	int values[] = {BH_MODE_ENFORCE, PROC_NONE, false, false};
 	size_t i;
 
 	if (check_required(loader, unit) < 0 || take_name(loader, unit) < 0 ||
@@ -268,5 +262,5 @@ int settings_take(struct loader *loader, const struct unit *unit)
 	loader->policy->nested = values[2];
 	loader->policy->hardlinks = values[3];
 	loader->policy->caps = kept_caps;
-	return 0;
+	return network_take(loader, unit);
 }

@@ -69,25 +69,87 @@ static const cyaml_schema_value_t test_value = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct text_test, test_fields),
 };
 
-static const cyaml_schema_field_t text_fields[] = {
-	WORD("version", struct text, version),
-	WORD("name", struct text, name),
-	WORDS("include", struct text, include),
-	WORDS("vars", struct text, vars),
-	WORD("mode", struct text, mode),
-	CYAML_FIELD_MAPPING_PTR("existing", GIVEN, struct text, existing, existing_fields),
-	WORD("proc", struct text, proc),
-	WORD("nested-sandbox", struct text, nested),
-	WORD("hardlinks", struct text, hardlinks),
-	LIST("files", struct text, files, &rule_value),
-	LIST("exec", struct text, exec, &exec_value),
-	CYAML_FIELD_MAPPING_PTR("unix", GIVEN, struct text, unix_sockets, unix_fields),
-	WORD("network", struct text, network),
-	LIST("tests", struct text, tests, &test_value),
+static const cyaml_schema_field_t destination_fields[] = {
+	WORD("to", struct text_destination, to),
+	WORD("discloses", struct text_destination, discloses),
+	WORD("max-upload", struct text_destination, max_upload),
+	WORD("tls", struct text_destination, tls),
 	CYAML_FIELD_END,
 };
-static const cyaml_schema_value_t text_value = {
-	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct text, text_fields),
+static const cyaml_schema_value_t destination_value = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct text_destination, destination_fields),
+};
+
+static const cyaml_schema_field_t network_fields[] = {
+	LIST("egress", struct text_network, egress, &destination_value),
+	CYAML_FIELD_END,
+};
+
+/* `network_` is the field of that key. */
+#define TEXT_FIELDS(network_)                                                                   \
+	WORD("version", struct text, version), WORD("name", struct text, name),                 \
+		WORDS("include", struct text, include), WORDS("vars", struct text, vars),       \
+		WORD("mode", struct text, mode),                                                \
+		CYAML_FIELD_MAPPING_PTR("existing", GIVEN, struct text, existing,               \
+					existing_fields),                                       \
+		WORD("proc", struct text, proc), WORD("nested-sandbox", struct text, nested),   \
+		WORD("hardlinks", struct text, hardlinks),                                      \
+		LIST("files", struct text, files, &rule_value),                                 \
+		LIST("exec", struct text, exec, &exec_value),                                   \
+		CYAML_FIELD_MAPPING_PTR("unix", GIVEN, struct text, unix_sockets, unix_fields), \
+		network_, LIST("tests", struct text, tests, &test_value), CYAML_FIELD_END
+
+/* libcyaml knows no value that is a word in one file and a mapping in another: there is a schema for each. */
+static const cyaml_schema_field_t closed_fields[] = {
+	TEXT_FIELDS(WORD("network", struct text, closed)),
+};
+static const cyaml_schema_value_t closed_value = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct text, closed_fields),
+};
+static const cyaml_schema_field_t open_fields[] = {
+	TEXT_FIELDS(
+		CYAML_FIELD_MAPPING_PTR("network", GIVEN, struct text, network, network_fields)),
+};
+static const cyaml_schema_value_t open_value = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct text, open_fields),
+};
+
+static const cyaml_schema_value_t *schema_of(const struct outline *outline)
+{
+	const struct outline_entry *network = outline_find(outline, "network");
+
+	return network && network->kind == OUTLINE_MAPPING ? &open_value : &closed_value;
+}
+
+/* Where the advice for all keys would lead astray. */
+static const struct key_advice {
+	const char *path;
+	const char *form;  /* of another kind: it must be this */
+	const char *empty; /* instead of leaving it out */
+} advices[] = {
+	{"vars", OUTLINE_VARS_FORM, NULL},
+	{"network", "none, or a mapping, as in {egress: [...]}", "write network: none"},
+	{"network.egress", NULL, "where nothing is to be reached, write network: none"},
+};
+
+static const struct key_advice *find_advice(const char *path)
+{
+	static const struct key_advice none;
+	size_t i;
+
+	for (i = 0; i < sizeof(advices) / sizeof(*advices); i++) {
+		if (!strcmp(advices[i].path, path))
+			return &advices[i];
+	}
+	return &none;
+}
+
+/* Keys that people know, and that no policy of this version has. */
+static const struct {
+	const char *path, *reason;
+} later_keys[] = {
+	{"network.loopback", "loopback is not in this version: leave it out"},
+	{"network.listen", "listen is not in this version: leave it out"},
 };
 
 static const cyaml_config_t config = {
@@ -119,10 +181,9 @@ static const cyaml_schema_value_t *find_field(const cyaml_schema_value_t *schema
 
 /* The schema of an outline path; NULL for an unknown key, *ret_parent being where it was looked
  * for. */
-static const cyaml_schema_value_t *find_schema(const char *path,
+static const cyaml_schema_value_t *find_schema(const cyaml_schema_value_t *schema, const char *path,
 					       const cyaml_schema_value_t **ret_parent)
 {
-	const cyaml_schema_value_t *schema = &text_value;
 	size_t length;
 
 	while (schema && *path) {
@@ -146,8 +207,12 @@ static int refuse_key(const struct outline_entry *entry, const cyaml_schema_valu
 	const cyaml_schema_field_t *field = parent->mapping.fields;
 	const char *key = strrchr(entry->path, '.');
 	char known[256] = "";
-	size_t n = 0;
+	size_t i, n = 0;
 
+	for (i = 0; i < sizeof(later_keys) / sizeof(*later_keys); i++) {
+		if (!strcmp(later_keys[i].path, entry->path))
+			return error_at(error, &entry->key, "%s", later_keys[i].reason);
+	}
 	for (; field->key && n < sizeof(known); field++)
 		n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s", n ? ", " : "",
 				      field->key);
@@ -155,50 +220,58 @@ static int refuse_key(const struct outline_entry *entry, const cyaml_schema_valu
 			key ? key + 1 : entry->path, known);
 }
 
-/* Every key known, every value of its kind, no list empty. */
-static int check_shape(const struct outline *outline, struct error *error)
+/* Of its kind, and no list empty. */
+static int check_value(const struct outline_entry *entry, enum outline_kind kind,
+		       struct error *error)
 {
 	static const char *const kinds[] = {
 		[OUTLINE_WORD] = "one word",
 		[OUTLINE_LIST] = "a list, as in [a, b]",
 		[OUTLINE_MAPPING] = "a mapping, as in {key: value}",
 	};
-	const cyaml_schema_value_t *schema, *parent = &text_value;
-	size_t i;
+	const struct key_advice *advice = find_advice(entry->path);
+	const char *what = *entry->path ? entry->path : "a policy";
 
-	for (i = 0; i < outline->n; i++) {
-		const struct outline_entry *entry = &outline->entries[i];
-		const char *what = *entry->path ? entry->path : "a policy";
-
-		schema = find_schema(entry->path, &parent);
-		if (!schema)
-			return refuse_key(entry, parent, error);
-		if (kind_of(schema) != entry->kind)
-			return error_at(error, &entry->place, "%s must be %s", what,
-					strcmp(what, "vars") ? kinds[kind_of(schema)]
-							     : OUTLINE_VARS_FORM);
-		if (entry->kind != OUTLINE_WORD && !entry->entries)
-			return error_at(error, &entry->place,
-					"%s is empty, which would mean nothing: fill it or leave "
-					"it out",
-					what);
-	}
+	if (kind != entry->kind)
+		return error_at(error, &entry->place, "%s must be %s", what,
+				advice->form ?: kinds[kind]);
+	if (entry->kind != OUTLINE_WORD && !entry->entries)
+		return error_at(error, &entry->place, "%s is empty, which would mean nothing: %s",
+				what, advice->empty ?: "fill it or leave it out");
 	return 0;
+}
+
+/* Every key known, every value as it has to be. */
+static int check_shape(const struct outline *outline, const cyaml_schema_value_t *whole,
+		       struct error *error)
+{
+	const cyaml_schema_value_t *schema, *parent = whole;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < outline->n; i++) {
+		schema = find_schema(whole, outline->entries[i].path, &parent);
+		if (!schema)
+			return refuse_key(&outline->entries[i], parent, error);
+		r = check_value(&outline->entries[i], kind_of(schema), error);
+	}
+	return r;
 }
 
 int source_text(const char *yaml, size_t length, const struct outline *outline, struct text **ret,
 		struct error *error)
 {
 	const struct place start = {.file = outline->file, .line = 1, .column = 1};
+	const cyaml_schema_value_t *schema = schema_of(outline);
 	struct text *text = NULL;
 	cyaml_err_t r;
 
-	if (check_shape(outline, error) < 0)
+	if (check_shape(outline, schema, error) < 0)
 		return -EINVAL;
 	if (!outline->n)
 		return error_at(error, &start, "empty: a policy begins with version: 1");
-	r = cyaml_load_data((const uint8_t *)yaml, length, &config, &text_value,
-			    (cyaml_data_t **)&text, NULL);
+	r = cyaml_load_data((const uint8_t *)yaml, length, &config, schema, (cyaml_data_t **)&text,
+			    NULL);
 	if (r == CYAML_ERR_OOM)
 		return error_set(error, ENOMEM, "no memory to read the policy");
 	if (r != CYAML_OK || !text)
@@ -210,5 +283,5 @@ int source_text(const char *yaml, size_t length, const struct outline *outline, 
 void text_free(struct text *text)
 {
 	if (text)
-		cyaml_free(&config, &text_value, text, 0);
+		cyaml_free(&config, text->network ? &open_value : &closed_value, text, 0);
 }

@@ -43,8 +43,19 @@ struct text_test {
 	struct text_probe *refused, *allowed;
 };
 
+struct text_destination {
+	char *to, *discloses, *max_upload, *tls;
+};
+
+struct text_network {
+	struct text_destination *egress;
+	unsigned int egress_count;
+};
+
 struct text {
-	char *version, *name, *mode, *proc, *nested, *hardlinks, *network;
+	char *version, *name, *mode, *proc, *nested, *hardlinks;
+	char *closed; /* network: as a word */
+	struct text_network *network;
 	char **include, **vars;
 	struct text_existing *existing;
 	struct text_rule *files;

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* network: none, or what may be reached, what is sent there and how much of it. */
+#include "load.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <bulkhead/limits.h>
+
+/* One of the list. */
+struct listed {
+	const struct unit *unit;
+	const struct text_destination *text;
+	unsigned int i;
+};
+
+static const struct choice networks[] = {
+	{"none", 0, NULL},
+	{"host", 0, "host is not in this version: write none, or egress: and what may be reached"},
+	{NULL, 0, NULL},
+};
+
+static int fault(struct destination_fault *ret, size_t offset, const char *reason)
+{
+	*ret = (struct destination_fault){offset, reason};
+	return -EINVAL;
+}
+
+static const struct outline_entry *find_key(const struct listed *listed, const char *key)
+{
+	return outline_find(&listed->unit->outline, "network.egress[%u].%s", listed->i, key);
+}
+
+static int fault_at(struct loader *loader, const struct listed *listed, const char *key,
+		    const struct destination_fault *found)
+{
+	const struct place place = outline_byte(find_key(listed, key), found->offset);
+
+	return error_at(loader->error, &place, "%s at byte %zu: %s", key, found->offset + 1,
+			found->reason);
+}
+
+static int check_keys(struct loader *loader, const struct listed *listed)
+{
+	static const struct {
+		const char *key, *advice;
+	} required[] = {
+		{"to", "write what may be reached, as in to: \"api.example.com:443\""},
+		{"discloses", "write what is sent there, as in discloses: \"prompts\""},
+		{"max-upload", "write how much may be sent there, as in max-upload: 200MiB"},
+	};
+	const struct outline_entry *entry =
+		outline_find(&listed->unit->outline, "network.egress[%u]", listed->i);
+	size_t i;
+
+	for (i = 0; i < sizeof(required) / sizeof(*required); i++) {
+		if (!find_key(listed, required[i].key))
+			return error_at(loader->error, &entry->place, "no %s: %s", required[i].key,
+					required[i].advice);
+	}
+	return 0;
+}
+
+/* A name that is given twice would be disclosed in two ways, and bounded twice. */
+static int check_new(struct loader *loader, const struct policy_destination *destination)
+{
+	const struct policy *policy = loader->policy;
+	const struct destination *to = &destination->to, *other;
+	size_t i, port;
+
+	for (i = 0; i < policy->negress; i++) {
+		other = &policy->egress[i].to;
+		if (other->wildcard != to->wildcard || strcmp(other->name, to->name) != 0)
+			continue;
+		for (port = 0; port < to->nports; port++) {
+			if (destination_has_port(other, to->ports[port]))
+				return error_at(loader->error, &destination->place,
+						"%s%s:%u is in line %u already: write it once",
+						to->wildcard ? "*." : "", to->name, to->ports[port],
+						policy->egress[i].place.line);
+		}
+	}
+	return 0;
+}
+
+static int take_to(struct loader *loader, const struct listed *listed,
+		   struct policy_destination *ret)
+{
+	const char *text = listed->text->to;
+	struct destination_fault found;
+
+	ret->place = find_key(listed, "to")->place;
+	if (destination_parse(text, strlen(text), &ret->to, &found) < 0)
+		return fault_at(loader, listed, "to", &found);
+	return check_new(loader, ret);
+}
+
+/* People read it where what it says decides, so that nothing in it may hide or change what stands beside it. */
+static int check_disclosed(const char *text, struct destination_fault *ret)
+{
+	size_t i;
+
+	if (!text[strspn(text, " ")])
+		return fault(ret, 0, "empty: write what is sent there");
+	for (i = 0; text[i]; i++) {
+		if (text[i] < ' ' || text[i] > '~')
+			return fault(ret, i, "neither a control byte nor anything but ASCII");
+		if (i == BH_MAX_DISCLOSES)
+			return fault(ret, i, "longer than 160 bytes: write the kinds of things");
+	}
+	return 0;
+}
+_Static_assert(BH_MAX_DISCLOSES == 160, "as the reason says");
+
+static int take_discloses(struct loader *loader, const struct listed *listed,
+			  struct policy_destination *ret)
+{
+	struct destination_fault found;
+
+	if (check_disclosed(listed->text->discloses, &found) < 0)
+		return fault_at(loader, listed, "discloses", &found);
+	ret->discloses = strdup(listed->text->discloses);
+	if (!ret->discloses)
+		return error_set(loader->error, ENOMEM, "no memory to load the policy");
+	return 0;
+}
+
+/* Decimal digits up to `end`. */
+static int read_number(const char *text, const char *end, __s64 *ret)
+{
+	__s64 number = 0;
+
+	for (; text < end; text++) {
+		if (__builtin_mul_overflow(number, 10, &number) ||
+		    __builtin_add_overflow(number, *text - '0', &number))
+			return -ERANGE;
+	}
+	*ret = number;
+	return 0;
+}
+
+static int read_bytes(const char *text, __u64 *ret, struct destination_fault *ret_fault)
+{
+	static const struct {
+		const char *suffix;
+		unsigned int shift;
+	} units[] = {{"", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}};
+	const char *end = text + strspn(text, "0123456789");
+	__s64 number;
+	size_t i;
+
+	if (end == text || *text == '0')
+		return fault(ret_fault, 0, "write a number above 0, as in 200MiB");
+	for (i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		if (strcmp(end, units[i].suffix) != 0)
+			continue;
+		if (read_number(text, end, &number) < 0 || number > INT64_MAX >> units[i].shift)
+			return fault(ret_fault, 0, "too many: write less than 8589934592GiB");
+		*ret = (__u64)number << units[i].shift;
+		return 0;
+	}
+	return fault(ret_fault, (size_t)(end - text),
+		     "write KiB, MiB or GiB behind the number, or nothing for bytes");
+}
+
+static int take_max_upload(struct loader *loader, const struct listed *listed,
+			   struct policy_destination *ret)
+{
+	struct destination_fault found;
+
+	if (read_bytes(listed->text->max_upload, &ret->max_upload, &found) < 0)
+		return fault_at(loader, listed, "max-upload", &found);
+	return 0;
+}
+
+static int take_tls(struct loader *loader, const struct listed *listed,
+		    struct policy_destination *ret)
+{
+	const struct outline_entry *entry = find_key(listed, "tls");
+	int value = false, r = 0;
+
+	if (entry)
+		r = settings_choose(loader, &entry->place, "tls", listed->text->tls, settings_truth,
+				    &value);
+	ret->tls = value;
+	return r;
+}
+
+/* What is to be freed comes last. */
+static int take_destination(struct loader *loader, const struct listed *listed,
+			    struct policy_destination *ret)
+{
+	int r = check_keys(loader, listed);
+
+	if (r == 0)
+		r = take_to(loader, listed, ret);
+	if (r == 0)
+		r = take_max_upload(loader, listed, ret);
+	if (r == 0)
+		r = take_tls(loader, listed, ret);
+	return r < 0 ? r : take_discloses(loader, listed, ret);
+}
+
+static int take_egress(struct loader *loader, const struct unit *unit,
+		       const struct text_network *network)
+{
+	struct listed listed = {.unit = unit};
+	struct policy *policy = loader->policy;
+	int r = 0;
+
+	if (network->egress_count > BH_MAX_DESTINATIONS)
+		return error_at(loader->error,
+				&outline_find(&unit->outline, "network.egress[%d]",
+					      BH_MAX_DESTINATIONS)
+					 ->place,
+				"more than %d destinations: write *.name for names of one kind",
+				BH_MAX_DESTINATIONS);
+	policy->egress = calloc(network->egress_count, sizeof(*policy->egress));
+	if (!policy->egress)
+		return error_set(loader->error, ENOMEM, "no memory to load the policy");
+	for (; r == 0 && listed.i < network->egress_count; listed.i++) {
+		listed.text = &network->egress[listed.i];
+		r = take_destination(loader, &listed, &policy->egress[listed.i]);
+		if (r == 0)
+			policy->negress++;
+	}
+	return r;
+}
+
+int network_take(struct loader *loader, const struct unit *unit)
+{
+	const struct outline_entry *entry = outline_find(&unit->outline, "network");
+	int none;
+
+	if (unit->text->network)
+		return take_egress(loader, unit, unit->text->network);
+	return settings_choose(loader, &entry->place, "network", unit->text->closed, networks,
+			       &none);
+}
