@@ -383,6 +383,46 @@ static void test_check_authority(void **state _unused_)
 	unlink(path);
 }
 
+/* Every destination, with what is sent there and how much of it. */
+static void test_check_egress(void **state _unused_)
+{
+#define EGRESS "egress: [{to: 'a.example.com:443,80', discloses: 'x, y', max-upload: "
+	static const struct {
+		const char *mode, *network, *text;
+	} cases[] = {
+		{"enforce", "none", "no shell authority\n  network: none\n"},
+		{"enforce", "{" EGRESS "200MiB}]}",
+		 "  egress: these may be reached, and be sent\n"
+		 "    a.example.com:443,80: at most 200 MiB of x, y\n"},
+		{"enforce", "{" EGRESS "1025, tls: true}]}",
+		 "a.example.com:443,80: at most 1025 bytes of x, y, over TLS\n"},
+		{"enforce", "{" EGRESS "3072GiB}]}", ": at most 3072 GiB of x, y\n"},
+		{"enforce", "{" EGRESS "1048576}]}", ": at most 1 MiB of x, y\n"},
+		{"audit", "{" EGRESS "1536KiB}]}",
+		 "  egress, which mode audit reports and does not bound:\n"
+		 "    a.example.com:443,80: at most 1536 KiB of x, y\n"},
+	};
+#undef EGRESS
+	char path[] = "/tmp/test_cli_check.XXXXXX", out[4096];
+	const char *const words[] = {"check", path, NULL};
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0 && fchmod(fd, 0644) == 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct error error = {0};
+
+		assert_int_equal(ftruncate(fd, 0), 0);
+		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+		assert_true(dprintf(fd, "version: 1\nname: t\nmode: %s\nnetwork: %s\n",
+				    cases[i].mode, cases[i].network) > 0);
+		assert_int_equal(run_words(words, out, sizeof(out), &error), 0);
+		if (!strstr(out, cases[i].text))
+			fail_msg("row %zu: %s", i, out);
+	}
+	close(fd);
+	unlink(path);
+}
+
 /* What people are shown of {"compartments": [...]}. */
 static void shown(const char *authority, char *out, size_t size)
 {
@@ -544,6 +584,7 @@ int main(void)
 		cmocka_unit_test(test_explain),
 		cmocka_unit_test(test_explain_json),
 		cmocka_unit_test(test_check_authority),
+		cmocka_unit_test(test_check_egress),
 		cmocka_unit_test(test_status_authority),
 		cmocka_unit_test(test_event_find),
 		cmocka_unit_test(test_log),

@@ -826,7 +826,8 @@ static void test_closed(void **state)
 	tell(bench, (struct sample){"cgroup_attach_task", "", NULL, .reason = "moved"});
 	propose(bench);
 	assert_false(bench->learned.lacking);
-	expect(bench, "# NOT PROPOSED. Network: \"network: none\" is all there is");
+	expect(bench, "# NOT PROPOSED. Network: decide yourself what may be reached, under "
+		      "network: egress;");
 	expect(bench, "# NOT PROPOSED. Closed to every compartment");
 	expect(bench, "# NOT PROPOSED. Reaches a process outside");
 	expect_not(bench, "cgroup_attach_task");

@@ -82,6 +82,40 @@ static int show_authority(const struct policy *policy, struct error *error)
 	return r ? error_set(error, ENOMEM, "out of memory") : 0;
 }
 
+/* In the largest unit that leaves nothing over: what is shown is what is enforced. */
+static void format_bytes(__u64 bytes, char *ret, size_t size)
+{
+	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
+	size_t unit = 0;
+
+	for (; unit + 1 < sizeof(units) / sizeof(*units) && bytes % 1024 == 0; unit++)
+		bytes /= 1024;
+	snprintf(ret, size, "%llu %s", (unsigned long long)bytes, units[unit]);
+}
+
+static void show_destination(const struct policy_destination *destination)
+{
+	char to[DESTINATION_TEXT_SIZE], most[32];
+
+	destination_format(&destination->to, to);
+	format_bytes(destination->max_upload, most, sizeof(most));
+	printf("    %s: at most %s of %s%s\n", to, most, destination->discloses,
+	       destination->tls ? ", over TLS" : "");
+}
+
+/* Disclosed, too: what leaves the host, to whom and how much of it. */
+static void show_egress(const struct policy *policy)
+{
+	if (!policy->negress)
+		puts("  network: none");
+	else if (policy->mode == BH_MODE_AUDIT)
+		puts("  egress, which mode audit reports and does not bound:");
+	else
+		puts("  egress: these may be reached, and be sent");
+	for (size_t i = 0; i < policy->negress; i++)
+		show_destination(&policy->egress[i]);
+}
+
 static int check_one(const char *path, const struct policy_options *options, struct error *error)
 {
 	_cleanup_(cleanup_policy_free) struct policy *policy = NULL;
@@ -96,7 +130,10 @@ static int check_one(const char *path, const struct policy_options *options, str
 	       policy->name, mode_name(policy->mode), policy->nrules, plural(policy->nrules),
 	       policy->nfiles, plural(policy->nfiles),
 	       (automaton.head.nwords * sizeof(*automaton.words) + 1023) / 1024);
-	return show_authority(policy, error);
+	r = show_authority(policy, error);
+	if (r == 0)
+		show_egress(policy);
+	return r;
 }
 
 int cmd_check(const struct arguments *arguments, struct error *error _unused_)

@@ -202,7 +202,8 @@ static int take_ports(const char *text, size_t at, size_t length, struct destina
 		if (r < 0)
 			return r;
 		if (port == DNS_PORT)
-			return refuse(fault, at, "port 53 is the host's stub, whoever is asked");
+			return refuse(fault, at,
+				      "port 53 is the host's stub, whoever is asked: leave it out");
 		if (destination_has_port(ret, port))
 			return refuse(fault, at, "this port is there already");
 		if (ret->nports == DESTINATION_PORTS)

@@ -14,12 +14,6 @@ struct listed {
 	unsigned int i;
 };
 
-static const struct choice networks[] = {
-	{"none", 0, NULL},
-	{"host", 0, "host is not in this version: write none, or egress: and what may be reached"},
-	{NULL, 0, NULL},
-};
-
 static int fault(struct destination_fault *ret, size_t offset, const char *reason)
 {
 	*ret = (struct destination_fault){offset, reason};
@@ -104,7 +98,7 @@ static int check_disclosed(const char *text, struct destination_fault *ret)
 		return fault(ret, 0, "empty: write what is sent there");
 	for (i = 0; text[i]; i++) {
 		if (text[i] < ' ' || text[i] > '~')
-			return fault(ret, i, "neither a control byte nor anything but ASCII");
+			return fault(ret, i, "not printable ASCII: write plain words");
 		if (i == BH_MAX_DISCLOSES)
 			return fault(ret, i, "longer than 160 bytes: write the kinds of things");
 	}
@@ -230,10 +224,12 @@ static int take_egress(struct loader *loader, const struct unit *unit,
 int network_take(struct loader *loader, const struct unit *unit)
 {
 	const struct outline_entry *entry = outline_find(&unit->outline, "network");
-	int none;
+	const char *word = unit->text->closed;
 
-	if (unit->text->network)
+	if (!word)
 		return take_egress(loader, unit, unit->text->network);
-	return settings_choose(loader, &entry->place, "network", unit->text->closed, networks,
-			       &none);
+	if (!strcmp(word, "none"))
+		return 0;
+	return error_at(loader->error, &entry->place,
+			"network: \"%s\" is no value of it: write " OUTLINE_NETWORK_FORM, word);
 }

@@ -128,7 +128,7 @@ static const struct key_advice {
 	const char *empty; /* instead of leaving it out */
 } advices[] = {
 	{"vars", OUTLINE_VARS_FORM, NULL},
-	{"network", "none, or a mapping, as in {egress: [...]}", "write network: none"},
+	{"network", OUTLINE_NETWORK_FORM, "write network: none"},
 	{"network.egress", NULL, "where nothing is to be reached, write network: none"},
 };
 

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What a policy lets be reached: how it arrives, its bounds, and how it is written out again. Mistakes with their
+ * places are files of bad/, which test_policy loads. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/cleanup.h"
+#include "policy/policy.h"
+#include "policy/rewrite.h"
+#include "tree.h"
+
+#define N_OF(array) (sizeof(array) / sizeof(*(array)))
+#define HEAD "version: 1\nname: t\nmode: enforce\n"
+#define EGRESS HEAD "network:\n  egress:\n"
+#define ONE(to, upload) "    - {to: " to ", discloses: a, max-upload: " upload "}\n"
+
+static int try_text(const char *text, struct policy **ret, struct error *error)
+{
+	const struct policy_options options = {.text = text};
+
+	return policy_load("t.yaml", &options, ret, error);
+}
+
+static struct policy *load_text(const char *text)
+{
+	struct policy *policy = NULL;
+	struct error error = {0};
+
+	if (try_text(text, &policy, &error) < 0)
+		fail_msg("%s in\n%s", error.text, text);
+	return policy;
+}
+
+static void expect_refusal(const char *text, const char *reason)
+{
+	struct policy *policy = NULL;
+	struct error error = {0};
+
+	assert_int_equal(try_text(text, &policy, &error), -EINVAL);
+	if (!strstr(error.text, reason))
+		fail_msg("%s; expected: %s", error.text, reason);
+	assert_null(policy);
+}
+
+static void test_none(void **state)
+{
+	struct policy *policy = load_text(HEAD "network: none\n");
+
+	(void)state;
+	assert_int_equal(policy->negress, 0);
+	assert_null(policy->egress);
+	policy_free(policy);
+}
+
+/* In both modes: audit tells of what enforce would refuse. */
+static const char all[] =
+	"version: 1\nname: t\nmode: audit\n"
+	"network:\n"
+	"  egress:\n"
+	"    - {to: \"api.example.com:443\", discloses: \"prompts, it's all\", max-upload: "
+	"200MiB}\n"
+	"    - {to: \"*.example.org:443,8443\", discloses: 'a: \"b\" # c', max-upload: 5GiB, tls: "
+	"true}\n"
+	"    - to: c.example.net:80\n"
+	"      discloses: null\n"
+	"      max-upload: 1\n"
+	"      tls: false\n";
+
+static const struct {
+	const char *to, *discloses;
+	__u64 max_upload;
+	bool tls;
+	unsigned int line, column;
+} wanted[] = {
+	{"api.example.com:443", "prompts, it's all", 200 << 20, false, 6, 12},
+	{"*.example.org:443,8443", "a: \"b\" # c", 5ULL << 30, true, 7, 12},
+	{"c.example.net:80", "null", 1, false, 8, 11},
+};
+
+static void check_all(const struct policy *policy)
+{
+	char to[DESTINATION_TEXT_SIZE];
+	size_t i;
+
+	assert_int_equal(policy->mode, BH_MODE_AUDIT);
+	assert_int_equal(policy->negress, N_OF(wanted));
+	for (i = 0; i < N_OF(wanted); i++) {
+		destination_format(&policy->egress[i].to, to);
+		assert_string_equal(to, wanted[i].to);
+		assert_string_equal(policy->egress[i].discloses, wanted[i].discloses);
+		assert_int_equal(policy->egress[i].max_upload, wanted[i].max_upload);
+		assert_int_equal(policy->egress[i].tls, wanted[i].tls);
+	}
+}
+
+static void test_egress(void **state)
+{
+	struct policy *policy = load_text(all);
+	size_t i;
+
+	(void)state;
+	check_all(policy);
+	for (i = 0; i < N_OF(wanted); i++) {
+		assert_string_equal(policy->egress[i].place.file, "t.yaml");
+		assert_int_equal(policy->egress[i].place.line, wanted[i].line);
+		assert_int_equal(policy->egress[i].place.column, wanted[i].column);
+	}
+	policy_free(policy);
+}
+
+/* What another name, another port or the wildcard says is no contradiction. */
+static void test_several(void **state)
+{
+	struct policy *policy = load_text(
+		EGRESS ONE("'a.example.com:443'", "1KiB") ONE("'*.example.com:443'", "2KiB")
+			ONE("'a.example.com:80'", "3KiB") ONE("'example.com:443'", "4KiB"));
+
+	(void)state;
+	assert_int_equal(policy->negress, 4);
+	assert_int_equal(policy->egress[3].max_upload, 4096);
+	policy_free(policy);
+}
+
+static void test_upload_bounds(void **state)
+{
+	static const struct {
+		const char *text;
+		__u64 bytes; /* 0: refused */
+	} cases[] = {
+		{ONE("a.example.com:80", "9223372036854775807"), INT64_MAX},
+		{ONE("a.example.com:80", "9223372036854775808"), 0},
+		{ONE("a.example.com:80", "9007199254740991KiB"), 9007199254740991ULL << 10},
+		{ONE("a.example.com:80", "9007199254740992KiB"), 0},
+		{ONE("a.example.com:80", "8796093022207MiB"), 8796093022207ULL << 20},
+		{ONE("a.example.com:80", "8796093022208MiB"), 0},
+		{ONE("a.example.com:80", "8589934591GiB"), 8589934591ULL << 30},
+		{ONE("a.example.com:80", "8589934592GiB"), 0},
+		{ONE("a.example.com:80", "99999999999999999999999999GiB"), 0},
+	};
+	char text[256];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(cases); i++) {
+		struct policy *policy;
+
+		snprintf(text, sizeof(text), EGRESS "%s", cases[i].text);
+		if (!cases[i].bytes) {
+			expect_refusal(text, "too many: write less than 8589934592GiB");
+			continue;
+		}
+		policy = load_text(text);
+		assert_int_equal(policy->egress[0].max_upload, cases[i].bytes);
+		policy_free(policy);
+	}
+}
+
+static char *destinations(unsigned int count)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&text, &size);
+
+	assert_non_null(to);
+	fputs(EGRESS, to);
+	while (count--)
+		fprintf(to, ONE("n%u.example.com:443", "1"), count);
+	fclose(to);
+	return text;
+}
+
+static void test_count(void **state)
+{
+	_cleanup_free_ char *most = destinations(BH_MAX_DESTINATIONS);
+	_cleanup_free_ char *more = destinations(BH_MAX_DESTINATIONS + 1);
+	struct policy *policy = load_text(most);
+
+	(void)state;
+	assert_int_equal(policy->negress, BH_MAX_DESTINATIONS);
+	policy_free(policy);
+	expect_refusal(more, "t.yaml:262:7: more than 256 destinations: ");
+}
+
+static void test_discloses_bound(void **state)
+{
+	char words[BH_MAX_DISCLOSES + 1], text[512];
+	struct policy *policy;
+
+	(void)state;
+	memset(words, '~', BH_MAX_DISCLOSES);
+	words[BH_MAX_DISCLOSES] = '\0';
+	snprintf(text, sizeof(text), EGRESS "    - {to: 'a.b:1', max-upload: 1, discloses: '%s'}\n",
+		 words);
+	policy = load_text(text);
+	assert_string_equal(policy->egress[0].discloses, words);
+	policy_free(policy);
+}
+
+/* A file of the test's own, which an include and a rewrite are read from. */
+static void put_file(char *path, const char *text)
+{
+	int fd = mkstemps(path, 5);
+
+	assert_true(fd >= 0);
+	close(fd);
+	write_bytes(path, text, strlen(text));
+}
+
+/* An include says nothing of it. */
+static void test_include(void **state)
+{
+	char path[] = "/tmp/test_network.XXXXXX.yaml", main[] = "/tmp/test_network.XXXXXX.yaml";
+	char text[256];
+	struct error error = {0};
+	struct policy *policy = NULL;
+
+	(void)state;
+	put_file(path, "version: 1\nnetwork:\n  egress:\n" ONE("'a.example.com:443'", "1"));
+	snprintf(text, sizeof(text), HEAD "network: none\ninclude: [./%s]\n",
+		 strrchr(path, '/') + 1);
+	put_file(main, text);
+	assert_int_equal(policy_load(main, NULL, &policy, &error), -EINVAL);
+	assert_non_null(strstr(error.text, ":2:1: network belongs in the main file"));
+	unlink(main);
+	unlink(path);
+}
+
+/* Written out again, it says the same, and so does that. */
+static void test_rewrite(void **state)
+{
+	char path[] = "/tmp/test_network.XXXXXX.yaml";
+	const char *text = all;
+	_cleanup_free_ char *first = NULL;
+	struct error error = {0};
+
+	(void)state;
+	put_file(path, "");
+	for (int turn = 0; turn < 2; turn++) {
+		_cleanup_free_ char *again = NULL;
+		size_t size = 0;
+		FILE *to = open_memstream(&again, &size);
+		struct policy *policy;
+
+		assert_non_null(to);
+		write_bytes(path, text, strlen(text));
+		assert_int_equal(policy_rewrite(path, &(struct rewrite){0}, to, &error), 0);
+		fclose(to);
+		policy = load_text(again);
+		check_all(policy);
+		policy_free(policy);
+		if (turn)
+			assert_string_equal(again, first);
+		else
+			text = first = TAKE_PTR(again);
+	}
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_none),	cmocka_unit_test(test_egress),
+		cmocka_unit_test(test_several), cmocka_unit_test(test_upload_bounds),
+		cmocka_unit_test(test_count),	cmocka_unit_test(test_discloses_bound),
+		cmocka_unit_test(test_include), cmocka_unit_test(test_rewrite),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
