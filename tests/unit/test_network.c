@@ -264,13 +264,40 @@ static void test_rewrite(void **state)
 	unlink(path);
 }
 
+/* Whatever becomes of the text, it loads or is refused with a place. */
+static void test_mutations(void **state)
+{
+	static const char bytes[] = "\n\t -:{}[]\"'*~\\,#?.\x80\xffnoZ/059";
+	char mutant[sizeof(all)];
+	unsigned int seed = 7, i, j;
+	size_t loaded = 0;
+
+	(void)state;
+	for (i = 0; i < 5000; i++) {
+		struct error error = {0};
+		struct policy *policy = NULL;
+
+		memcpy(mutant, all, sizeof(all));
+		for (j = rand_r(&seed) % 4 + 1; j; j--)
+			mutant[rand_r(&seed) % (sizeof(all) - 1)] =
+				bytes[rand_r(&seed) % (sizeof(bytes) - 1)];
+		if (try_text(mutant, &policy, &error) == 0)
+			loaded++;
+		else if (policy || !strstr(error.text, "t.yaml:"))
+			fail_msg("no place: %s", error.text);
+		policy_free(policy);
+	}
+	assert_in_range(loaded, 1, 4999);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_none),	cmocka_unit_test(test_egress),
-		cmocka_unit_test(test_several), cmocka_unit_test(test_upload_bounds),
-		cmocka_unit_test(test_count),	cmocka_unit_test(test_discloses_bound),
-		cmocka_unit_test(test_include), cmocka_unit_test(test_rewrite),
+		cmocka_unit_test(test_none),	  cmocka_unit_test(test_egress),
+		cmocka_unit_test(test_several),	  cmocka_unit_test(test_upload_bounds),
+		cmocka_unit_test(test_count),	  cmocka_unit_test(test_discloses_bound),
+		cmocka_unit_test(test_mutations), cmocka_unit_test(test_include),
+		cmocka_unit_test(test_rewrite),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
