@@ -15,6 +15,7 @@
 #include "held.bpf.c"
 #include "append.bpf.c"
 #include "egress.bpf.c"
+#include "flow.bpf.c"
 #include "task.bpf.c"
 #include "guard.bpf.c"
 #include "mount.bpf.c"

@@ -15,6 +15,18 @@
 #define AF_INET 2
 #define AF_INET6 10
 #define AF_NETLINK 16
+#define SOCK_STREAM_TYPE 1 /* linux/net.h: SOCK_STREAM, SOCK_DGRAM */
+#define SOCK_DGRAM_TYPE 2
+#define IP_OPTIONS 4 /* linux/in.h */
+#define IP_ADD_MEMBERSHIP 35
+#define IP_ADD_SOURCE_MEMBERSHIP 39
+#define IP_MSFILTER 41
+#define MCAST_JOIN_GROUP 42
+#define MCAST_JOIN_SOURCE_GROUP 46
+#define MCAST_MSFILTER 48
+#define IPV6_ADD_MEMBERSHIP 20 /* linux/in6.h */
+#define IPV6_JOIN_ANYCAST 27
+#define IPV6_RTHDR 57
 #define NETLINK_ROUTE 0		/* linux/netlink.h */
 #define MSG_FASTOPEN 0x20000000 /* linux/socket.h */
 #define PROT_READ 0x1		/* asm-generic/mman-common.h */

@@ -2,31 +2,53 @@
 /*
  * The second layer: cgroup programs on each compartment's cgroup. They follow the cgroup a socket
  * was *born* in, so they also stop a socket that was made inside and handed to an outsider.
+ *
+ *   connect, sendmsg          to port 53: to the stub; TCP to a synthetic address: to the relay; else refused
+ *   recvmsg, getpeername      the outlet bears the name of what was asked for
+ *
+ * Nothing is redirected where nothing is refused: in audit mode what was asked for is told of, and goes its way.
  */
-#include "verdict.bpf.h"
-#include <bpf/bpf_endian.h>
+#include "outlet.bpf.h"
 
 #define BH_CG_REFUSE 0
 #define BH_CG_ALLOW 1
 
-static __always_inline bool bh_egress_subject(struct bh_subject *s)
-{
-	__u32 *id = bpf_get_local_storage(&bh_egress, 0);
-	struct bh_compartment *c;
+#define BH_LOOPBACK4 bpf_htonl(0x7f000001)
+#define BH_MAPPED bpf_htonl(0xffff)
 
-	s->compartment = *id;
-	c = bpf_map_lookup_elem(&bh_compartments, &s->compartment);
-	/* Attached a moment before its storage is written: the compartment is not enforced yet. */
-	if (!c || !s->compartment || c->state == BH_STATE_ARMED || c->state == BH_STATE_RELEASED)
-		return false;
-	s->generation = c->generation;
-	s->tally = c->tally;
-	s->mode = c->mode;
-	return true;
+/* Where to, as the hook was told. */
+struct bh_target {
+	__u32 address[4]; /* IPv4 mapped; network byte order */
+	__u16 port;	  /* host byte order */
+	bool six;	  /* of an address family that is not IPv4, nor mapped */
+	bool udp;
+};
+
+static __always_inline bool bh_is_mapped(const __u32 address[4])
+{
+	return !address[0] && !address[1] && address[2] == BH_MAPPED;
+}
+
+static __always_inline void bh_target_read(struct bpf_sock_addr *ctx, bool hook6,
+					   struct bh_target *t)
+{
+	t->port = bpf_ntohs(ctx->user_port);
+	t->udp = ctx->protocol == IPPROTO_UDP;
+	if (hook6) {
+		t->address[0] = ctx->user_ip6[0];
+		t->address[1] = ctx->user_ip6[1];
+		t->address[2] = ctx->user_ip6[2];
+		t->address[3] = ctx->user_ip6[3];
+	} else {
+		t->address[2] = BH_MAPPED;
+		t->address[3] = ctx->user_ip4;
+	}
+	t->six = hook6 && !bh_is_mapped(t->address);
 }
 
 static __always_inline int bh_egress_refuse(struct bpf_sock_addr *ctx, const struct bh_subject *s,
-					    struct bh_refusal *r, bool six)
+					    struct bh_refusal *r, const struct bh_target *t,
+					    bool hook6)
 {
 	struct bh_slot *slot = bh_slot_claim();
 	__u32 *address;
@@ -36,15 +58,15 @@ static __always_inline int bh_egress_refuse(struct bpf_sock_addr *ctx, const str
 	r->object[0] = ctx->family;
 	r->object[1] = ctx->type;
 	r->object[2] = ctx->protocol;
-	r->object[3] = bpf_ntohs(ctx->user_port);
+	r->object[3] = t->port;
 	if (slot) {
 		address = (__u32 *)slot->tail;
-		r->tail = six ? 16 : 4;
-		address[0] = six ? ctx->user_ip6[0] : ctx->user_ip4;
-		if (six) {
-			address[1] = ctx->user_ip6[1];
-			address[2] = ctx->user_ip6[2];
-			address[3] = ctx->user_ip6[3];
+		r->tail = hook6 ? 16 : 4;
+		address[0] = hook6 ? t->address[0] : t->address[3];
+		if (hook6) {
+			address[1] = t->address[1];
+			address[2] = t->address[2];
+			address[3] = t->address[3];
 		}
 	}
 	verdict = bh_refuse(s, r, slot);
@@ -55,18 +77,164 @@ static __always_inline int bh_egress_refuse(struct bpf_sock_addr *ctx, const str
 	return BH_CG_REFUSE;
 }
 
+static __always_inline struct bh_outlet *bh_outlet_of(struct bpf_sock_addr *ctx,
+						      const struct bh_subject *s)
+{
+	struct bh_outlet_key key = {.netns = bpf_get_netns_cookie(ctx),
+				    .compartment = s->compartment};
+	struct bh_outlet *outlet = bpf_map_lookup_elem(&bh_outlets, &key);
+
+	return outlet && outlet->serial == s->serial ? outlet : NULL;
+}
+
+/* What a socket of IPv6 sends that is connected to a mapped address comes here as if that were named anew: the one that it
+ * was given when it connected (udpv6_sendmsg). */
+static __always_inline bool bh_is_stub(const struct bh_outlet *o, const struct bh_target *t)
+{
+	return t->udp && t->port == o->stub4 && t->address[3] == BH_LOOPBACK4 && !t->six;
+}
+
+/* The port of its outlet; 0: there is none for that. UDP over IPv6 has one of its own: a socket's address cannot be
+ * rewritten to a mapped one when it sends (udpv6_sendmsg: ENOTSUPP). */
+static __always_inline __u16 bh_outlet_port(const struct bh_outlet *o, const struct bh_target *t)
+{
+	if ((t->port == BH_PORT_DNS && t->udp) || bh_is_stub(o, t))
+		return t->six ? o->stub6 : o->stub4;
+	if (t->udp)
+		return 0;
+	if (t->port == BH_PORT_DNS)
+		return o->relay;
+	return !t->six && (t->address[3] & o->netmask) == o->synthetic ? o->relay : 0;
+}
+
+/* Does the agent's own socket stand there? */
+static __always_inline bool bh_outlet_stands(struct bpf_sock_addr *ctx, const struct bh_subject *s,
+					     const struct bh_target *t, __u16 port)
+{
+	bool six = t->six && t->udp;
+	struct bpf_sock_tuple tuple = {};
+	__u32 size = six ? sizeof(tuple.ipv6) : sizeof(tuple.ipv4);
+	struct bpf_sock *sk;
+	__u64 *serial;
+	bool stands;
+
+	if (six) {
+		tuple.ipv6.daddr[3] = bpf_htonl(1);
+		tuple.ipv6.dport = bpf_htons(port);
+	} else {
+		tuple.ipv4.daddr = BH_LOOPBACK4;
+		tuple.ipv4.dport = bpf_htons(port);
+	}
+	sk = t->udp ? bpf_sk_lookup_udp(ctx, &tuple, size, BPF_F_CURRENT_NETNS, 0)
+		    : bpf_sk_lookup_tcp(ctx, &tuple, size, BPF_F_CURRENT_NETNS, 0);
+	if (!sk)
+		return false;
+	serial = bpf_sk_storage_get(&bh_outlet_sockets, sk, 0, 0);
+	stands = serial && *serial == s->serial;
+	bpf_sk_release(sk);
+	return stands;
+}
+
+/* What was asked for is kept, and replaced. */
+static __always_inline bool bh_redirect(struct bpf_sock_addr *ctx, const struct bh_subject *s,
+					const struct bh_target *t, __u16 port, bool hook6)
+{
+	struct bpf_sock *sk = ctx->sk;
+	struct bh_aim *aim;
+
+	if (!sk)
+		return false;
+	aim = bpf_sk_storage_get(&bh_aims, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!aim)
+		return false;
+	__builtin_memcpy(aim->address, t->address, sizeof(aim->address));
+	aim->port = bpf_htons(t->port);
+	aim->outlet = bpf_htons(port);
+	aim->serial = s->serial;
+	ctx->user_port = bpf_htons(port);
+	if (!hook6) {
+		ctx->user_ip4 = BH_LOOPBACK4;
+		return true;
+	}
+	ctx->user_ip6[0] = 0;
+	ctx->user_ip6[1] = 0;
+	ctx->user_ip6[2] = t->six && t->udp ? 0 : BH_MAPPED;
+	ctx->user_ip6[3] = t->six && t->udp ? bpf_htonl(1) : BH_LOOPBACK4;
+	return true;
+}
+
+static __always_inline int bh_egress_judge(struct bpf_sock_addr *ctx, struct bh_refusal *r,
+					   bool hook6)
+{
+	struct bh_target t = {};
+	struct bh_subject s = {};
+	struct bh_outlet *outlet;
+	__u16 port;
+
+	if (!bh_egress_subject(&s))
+		return BH_CG_ALLOW;
+	bh_target_read(ctx, hook6, &t);
+	outlet = s.mode == BH_MODE_ENFORCE ? bh_outlet_of(ctx, &s) : NULL;
+	port = outlet ? bh_outlet_port(outlet, &t) : 0;
+	if (port && !bh_outlet_stands(ctx, &s, &t, port)) {
+		r->reason = BH_REASON_UNSURE_OUTLET;
+		port = 0;
+	}
+	if (port && (bh_is_stub(outlet, &t) || bh_redirect(ctx, &s, &t, port, hook6)))
+		return BH_CG_ALLOW;
+	return bh_egress_refuse(ctx, &s, r, &t, hook6);
+}
+
 #define BH_EGRESS(section, name, hook_, six)                                \
 	SEC(section) int name(struct bpf_sock_addr *ctx)                    \
 	{                                                                   \
 		struct bh_refusal r = BH_REFUSAL(hook_, BH_REASON_NETWORK); \
-		struct bh_subject s = {};                                   \
                                                                             \
-		if (!bh_egress_subject(&s))                                 \
-			return BH_CG_ALLOW;                                 \
-		return bh_egress_refuse(ctx, &s, &r, six);                  \
+		return bh_egress_judge(ctx, &r, six);                       \
 	}
 
 BH_EGRESS("cgroup/connect4", bh_connect4, CONNECT4, false)
 BH_EGRESS("cgroup/connect6", bh_connect6, CONNECT6, true)
 BH_EGRESS("cgroup/sendmsg4", bh_sendmsg4, SENDMSG4, false)
 BH_EGRESS("cgroup/sendmsg6", bh_sendmsg6, SENDMSG6, true)
+
+/*
+ * An outlet bears the name of what was asked for: resolvers throw away what another server than theirs answers. A socket
+ * that asks several at once hears all of them by the name of the last one, which is one of those it asked.
+ */
+static __always_inline void bh_egress_rename(struct bpf_sock_addr *ctx, bool hook6)
+{
+	struct bpf_sock *sk = ctx->sk;
+	struct bh_aim *aim;
+
+	if (!sk)
+		return;
+	aim = bpf_sk_storage_get(&bh_aims, sk, 0, 0);
+	if (!aim || ctx->user_port != aim->outlet)
+		return;
+	if (hook6) {
+		if (ctx->user_ip6[3] != BH_LOOPBACK4 && ctx->user_ip6[3] != bpf_htonl(1))
+			return;
+		ctx->user_ip6[0] = aim->address[0];
+		ctx->user_ip6[1] = aim->address[1];
+		ctx->user_ip6[2] = aim->address[2];
+		ctx->user_ip6[3] = aim->address[3];
+	} else {
+		if (ctx->user_ip4 != BH_LOOPBACK4)
+			return;
+		ctx->user_ip4 = aim->address[3];
+	}
+	ctx->user_port = aim->port;
+}
+
+#define BH_RENAME(section, name, six)                    \
+	SEC(section) int name(struct bpf_sock_addr *ctx) \
+	{                                                \
+		bh_egress_rename(ctx, six);              \
+		return BH_CG_ALLOW;                      \
+	}
+
+BH_RENAME("cgroup/recvmsg4", bh_recvmsg4, false)
+BH_RENAME("cgroup/recvmsg6", bh_recvmsg6, true)
+BH_RENAME("cgroup/getpeername4", bh_getpeername4, false)
+BH_RENAME("cgroup/getpeername6", bh_getpeername6, true)

@@ -113,6 +113,16 @@ struct bh_own {
 	__u32 pad;
 };
 
+/* Where a socket wanted to go that was sent to an outlet: what its peer is called by who asks. */
+struct bh_aim {
+	__u32 address[4]; /* IPv4 mapped; network byte order, as the port */
+	__u16 port;
+	__u16 outlet; /* where it was sent; network byte order */
+	__u32 pad;
+	__u64 serial;
+	struct bh_flow_key flow; /* port 0: it is none */
+};
+
 /* Links whose every name but the first was given inside. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -301,6 +311,38 @@ struct {
 	__type(key, struct bpf_cgroup_storage_key);
 	__type(value, __u32);
 } bh_egress SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct bh_aim);
+} bh_aims SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, BH_MAX_OUTLETS);
+	__type(key, struct bh_outlet_key);
+	__type(value, struct bh_outlet);
+} bh_outlets SEC(".maps");
+
+/* The sockets behind them, marked by user space with the serial of their compartment: when the relay is gone its
+ * port is anybody's, and no outlet. */
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, __u64);
+} bh_outlet_sockets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, BH_MAX_FLOWS);
+	__type(key, struct bh_flow_key);
+	__type(value, struct bh_flow);
+} bh_flows SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

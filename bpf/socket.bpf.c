@@ -1,18 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Sockets, by the task that uses them. This version knows `network: none`.
+ * Sockets, by the task that uses them.
  *
- *   socket_create             unix alone; routes of a network inside a nested sandbox
+ *   socket_create             unix; where destinations are listed TCP, UDP and routes, which are read alone for want of
+ *                             CAP_NET_ADMIN; routes of a network inside a nested sandbox
  *   socket_post_create        marks sockets made inside
- *   socket_connect            of what is not unix: refused (a socket can be older than the label)
- *   socket_sendmsg            of what is not unix, with a destination or MSG_FASTOPEN: refused; of what
- *                             is revoked
+ *   socket_connect            of what is not unix: refused, unless it was made inside and born in the compartment's
+ *                             cgroup, whose programs say where it leads (egress.bpf.c)
+ *   socket_sendmsg            with a destination or MSG_FASTOPEN: the same; of what is revoked
+ *   socket_bind               to any port that is free, on loopback or no address: what a client does
+ *   socket_listen             refused
+ *   socket_setsockopt         groups, which the kernel tells the network of; source routes
  *   unix_stream_connect       by the peer's own place, its abstract name, or made inside
  *   unix_may_send             the same for datagrams
  */
 #include "held.bpf.h"
 #include "nested.bpf.h"
 #include <bpf/bpf_endian.h>
+
+static __always_inline bool bh_may_make(const struct bh_subject *s, int family, int type,
+					int protocol)
+{
+	struct bh_policy *policy = bh_policy_of(s);
+
+	if (!policy || !(policy->flags & BH_POLICY_EGRESS))
+		return false;
+	if (family == AF_NETLINK)
+		return protocol == NETLINK_ROUTE;
+	if (family != AF_INET && family != AF_INET6)
+		return false;
+	/* MPTCP, SCTP and UDP-Lite have other programs, or none; ping sockets are SOCK_DGRAM. */
+	if (type == SOCK_STREAM_TYPE)
+		return !protocol || protocol == IPPROTO_TCP;
+	return type == SOCK_DGRAM_TYPE && (!protocol || protocol == IPPROTO_UDP);
+}
 
 SEC("lsm/socket_create")
 int BPF_PROG(bh_socket_create, int family, int type, int protocol, int kern, int ret)
@@ -27,6 +48,8 @@ int BPF_PROG(bh_socket_create, int family, int type, int protocol, int kern, int
 		return 0;
 	if (family == AF_NETLINK && protocol == NETLINK_ROUTE && bh_has_own_network() &&
 	    bh_may_nest(&s))
+		return 0;
+	if (bh_may_make(&s, family, type, protocol))
 		return 0;
 	r.kind = BH_OBJECT_SOCKET;
 	r.object[0] = family;
@@ -69,14 +92,39 @@ static __always_inline bool bh_made_inside(const struct bh_subject *s, struct so
 	return maker && *maker == s->serial;
 }
 
+static __always_inline bool bh_is_inet(__u16 family)
+{
+	return family == AF_INET || family == AF_INET6;
+}
+
+/* Do the compartment's cgroup programs judge where it leads? They follow the cgroup that it was born in, which is
+ * another one when its maker was moved. */
+static __noinline bool bh_is_born_inside(const struct bh_subject *s, struct sock *sk)
+{
+	struct bh_standing st = {};
+
+	st.cgroup = BPF_CORE_READ(sk, sk_cgrp_data.cgroup);
+	bpf_loop(BH_MAX_CGROUP_DEPTH, bh_standing_level, &st, 0);
+	return st.compartment == s->compartment;
+}
+
 /* Of a family whose destinations are judged elsewhere, or not at all: unix by the peer, in
- * unix_stream_connect and unix_may_send; netlink when it is made. */
+ * unix_stream_connect and unix_may_send; netlink when it is made; TCP and UDP by the cgroup's programs. */
 static __always_inline bool bh_is_judged_elsewhere(const struct bh_subject *s, struct socket *sock,
 						   __u16 family)
 {
+	struct bh_policy *policy;
 	struct sock *sk = sock->sk;
 
-	return family == AF_UNIX || (family == AF_NETLINK && sk && bh_made_inside(s, sk));
+	if (family == AF_UNIX)
+		return true;
+	if (!sk || !bh_made_inside(s, sk))
+		return false;
+	if (family == AF_NETLINK)
+		return true;
+	policy = bh_policy_of(s);
+	return bh_is_inet(family) && policy && policy->flags & BH_POLICY_EGRESS &&
+	       bh_is_born_inside(s, sk);
 }
 
 /* Destination into the refusal: port in host order, address bytes in the tail. */
@@ -125,7 +173,7 @@ int BPF_PROG(bh_socket_connect, struct socket *sock, struct sockaddr *address, i
 		return 0;
 	bpf_probe_read_kernel(&wanted, sizeof(wanted), address);
 	/* AF_UNSPEC on an inet socket only undoes an earlier connect. */
-	if ((family == AF_INET || family == AF_INET6) && wanted == AF_UNSPEC && length >= 2)
+	if (bh_is_inet(family) && wanted == AF_UNSPEC && length >= 2)
 		return 0;
 	return bh_refuse_inet(&s, &r, sock, address);
 }
@@ -148,6 +196,74 @@ int BPF_PROG(bh_socket_sendmsg, struct socket *sock, struct msghdr *msg, int siz
 	if (!msg->msg_name && !(msg->msg_flags & MSG_FASTOPEN))
 		return 0;
 	return bh_refuse_inet(&s, &r, sock, msg->msg_name);
+}
+
+/* What clients bind to before they connect: a port that the kernel chooses, at loopback or no address. Where the
+ * socket's packets go is not decided by that. */
+static __noinline bool bh_is_free_port(const void *address)
+{
+	struct sockaddr_in6 a = {};
+	__u32 *words = a.sin6_addr.in6_u.u6_addr32;
+
+	if (!address || bpf_probe_read_kernel(&a, sizeof(a), address) || a.sin6_port)
+		return false;
+	if (a.sin6_family != AF_INET6)
+		/* sockaddr_in: the address follows the port, where sin6_flowinfo stands. */
+		return !a.sin6_flowinfo || (a.sin6_flowinfo & bpf_htonl(0xff000000)) == bpf_htonl(0x7f000000);
+	if (!words[0] && !words[1] && !words[2])
+		return !words[3] || words[3] == bpf_htonl(1);
+	return !words[0] && !words[1] && words[2] == bpf_htonl(0xffff) &&
+	       (!words[3] || (words[3] & bpf_htonl(0xff000000)) == bpf_htonl(0x7f000000));
+}
+
+SEC("lsm/socket_bind")
+int BPF_PROG(bh_socket_bind, struct socket *sock, struct sockaddr *address, int length, int ret)
+{
+	struct bh_refusal r = BH_REFUSAL(SOCKET_BIND, BH_REASON_NETWORK);
+	__u16 family;
+
+	BH_ENTER(s, SOCKET_BIND, ret);
+	family = bh_socket_family(sock);
+	if (bh_is_judged_elsewhere(&s, sock, family) && (!bh_is_inet(family) || bh_is_free_port(address)))
+		return 0;
+	return bh_refuse_inet(&s, &r, sock, address);
+}
+
+SEC("lsm/socket_listen")
+int BPF_PROG(bh_socket_listen, struct socket *sock, int backlog, int ret)
+{
+	struct bh_refusal r = BH_REFUSAL(SOCKET_LISTEN, BH_REASON_NETWORK);
+
+	BH_ENTER(s, SOCKET_LISTEN, ret);
+	if (bh_socket_family(sock) == AF_UNIX)
+		return 0;
+	return bh_refuse_inet(&s, &r, sock, NULL);
+}
+
+/* Who joins a group makes the kernel itself tell the network of it, by a socket of the kernel's own. Of what is also
+ * an option of UDP's or TCP's level none has such a number. */
+static __always_inline bool bh_reaches_out(int level, int name)
+{
+	if (level == IPPROTO_IP)
+		return name == IP_OPTIONS || name == IP_ADD_MEMBERSHIP ||
+		       name == IP_ADD_SOURCE_MEMBERSHIP || name == IP_MSFILTER ||
+		       name == MCAST_JOIN_GROUP || name == MCAST_JOIN_SOURCE_GROUP ||
+		       name == MCAST_MSFILTER;
+	return level == IPPROTO_IPV6 &&
+	       (name == IPV6_ADD_MEMBERSHIP || name == IPV6_JOIN_ANYCAST || name == IPV6_RTHDR ||
+		name == MCAST_JOIN_GROUP || name == MCAST_JOIN_SOURCE_GROUP ||
+		name == MCAST_MSFILTER);
+}
+
+SEC("lsm/socket_setsockopt")
+int BPF_PROG(bh_socket_setsockopt, struct socket *sock, int level, int name, int ret)
+{
+	struct bh_refusal r = BH_REFUSAL(SOCKET_SETSOCKOPT, BH_REASON_NETWORK);
+
+	BH_ENTER(s, SOCKET_SETSOCKOPT, ret);
+	if (!bh_is_inet(bh_socket_family(sock)) || !bh_reaches_out(level, name))
+		return 0;
+	return bh_refuse_inet(&s, &r, sock, NULL);
 }
 
 /* An abstract name, as "@name", through the automaton from its own start. */

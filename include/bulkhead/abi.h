@@ -240,8 +240,8 @@ struct bh_outlet {
 	__u64 reserved;
 };
 
-/* A connection that the relay takes, by the client's end of it: written before its first segment leaves, gone when the
- * client's socket is, or when the relay took it. The client's address is 127.0.0.1 or another one of IPv4. */
+/* A connection that the relay takes, by the client's end of it: written before its first segment leaves, gone when
+ * nobody answered that, or the relay took it. The client's address is 127.0.0.1 or another one of IPv4. */
 struct bh_flow_key {
 	__u64 netns;   /* cookie */
 	__u32 address; /* network byte order */
@@ -272,7 +272,8 @@ struct bh_tally {
 	__u64 tripped; /* tripwires touched; written before the entry's state */
 	__u64 own;     /* superblocks mounted inside that live */
 	__u64 made;    /* entries in bh_made */
-	__u64 reserved[4];
+	__u64 strayed; /* packets of members' sockets by another device than loopback: dropped */
+	__u64 reserved[3];
 };
 
 enum bh_event_bit {

@@ -69,7 +69,10 @@
 	X(MMAP_HELD, "mmap_held", BH_EACCES, FILE)                   \
 	X(SOCKET_RECVMSG, "socket_recvmsg", BH_EACCES, NET)          \
 	X(SOCKET_ACCEPT, "socket_accept", BH_EACCES, NET)            \
-	X(FILE_APPEND, "file_append", BH_EPERM, FILE)
+	X(FILE_APPEND, "file_append", BH_EPERM, FILE)                \
+	X(SOCKET_BIND, "socket_bind", BH_EACCES, NET)                \
+	X(SOCKET_LISTEN, "socket_listen", BH_EACCES, NET)            \
+	X(SOCKET_SETSOCKOPT, "socket_setsockopt", BH_EPERM, NET)
 
 #define BH_HOOK_ENUM_(name, text, err, plane) BH_HOOK_##name,
 enum bh_hook { BH_HOOKS(BH_HOOK_ENUM_) BH_HOOK_COUNT };
@@ -93,7 +96,7 @@ enum bh_plane {
 	X(NONE, "no reason")                                                             \
 	X(NO_RULE, "no rule of the policy allows it")                                    \
 	X(CLOSED, "closed to every compartment")                                         \
-	X(NETWORK, "the policy opens no network")                                        \
+	X(NETWORK, "the policy opens no way there")                                        \
 	X(JIT, "writable and executable memory needs jit: true on the program")          \
 	X(RIGHTS, "the new name would have rights that the old one has not")             \
 	X(OUTSIDER, "the target is outside the compartment")                             \
@@ -116,7 +119,8 @@ enum bh_plane {
 	X(UNSURE_PATH, "undecided: the path is too deep or too long")                    \
 	X(UNSURE_DETACHED, "undecided: the file stands nowhere on its filesystem")       \
 	X(UNSURE_SB, "undecided: a filesystem the policy's view does not know")          \
-	X(UNSURE_TABLE, "undecided: the policy's table is missing")
+	X(UNSURE_TABLE, "undecided: the policy's table is missing")                      \
+	X(UNSURE_OUTLET, "undecided: the relay is not there")
 
 #define BH_REASON_ENUM_(name, text) BH_REASON_##name,
 enum bh_reason { BH_REASONS(BH_REASON_ENUM_) BH_REASON_COUNT };

@@ -41,6 +41,9 @@ static const char *const verbs[BH_HOOK_COUNT] = {
 	[BH_HOOK_FILE_RECEIVE] = "receive a descriptor of",
 	[BH_HOOK_SOCKET_RECVMSG] = "receive from",
 	[BH_HOOK_SOCKET_ACCEPT] = "accept on",
+	[BH_HOOK_SOCKET_BIND] = "bind to",
+	[BH_HOOK_SOCKET_LISTEN] = "listen on",
+	[BH_HOOK_SOCKET_SETSOCKOPT] = "set an option of",
 };
 
 static bool has_name(const struct bh_event *event)

@@ -279,6 +279,26 @@ static int try_socket_sendmsg(const struct canary_stage *s)
 	return send4(s->inet);
 }
 
+static int try_socket_bind(const struct canary_stage *s)
+{
+	struct sockaddr_in at = discard4();
+
+	return errno_of(bind(s->inet, (struct sockaddr *)&at, sizeof(at)));
+}
+
+/* UDP does not listen: it is asked first. */
+static int try_socket_listen(const struct canary_stage *s)
+{
+	return errno_of(listen(s->inet, 1));
+}
+
+static int try_socket_setsockopt(const struct canary_stage *s)
+{
+	struct ip_mreqn none = {}; /* no group */
+
+	return errno_of(setsockopt(s->inet, IPPROTO_IP, IP_ADD_MEMBERSHIP, &none, sizeof(none)));
+}
+
 static int try_connect4(const struct canary_stage *s)
 {
 	return connect4(s->born4);
@@ -506,6 +526,9 @@ const struct canary_attempt canary_attempts[] = {
 	{BH_HOOK_SOCKET_CREATE, CANARY_INSIDER, try_socket_create},
 	{BH_HOOK_SOCKET_CONNECT, CANARY_INSIDER, try_socket_connect},
 	{BH_HOOK_SOCKET_SENDMSG, CANARY_INSIDER, try_socket_sendmsg},
+	{BH_HOOK_SOCKET_BIND, CANARY_INSIDER, try_socket_bind},
+	{BH_HOOK_SOCKET_LISTEN, CANARY_INSIDER, try_socket_listen},
+	{BH_HOOK_SOCKET_SETSOCKOPT, CANARY_INSIDER, try_socket_setsockopt},
 	{BH_HOOK_UNIX_CONNECT, CANARY_INSIDER, try_unix_connect},
 	{BH_HOOK_UNIX_SEND, CANARY_INSIDER, try_unix_send},
 	{BH_HOOK_CLONE_INTO_CGROUP, CANARY_INSIDER, try_clone_into_cgroup},

@@ -114,6 +114,7 @@ int kern_compartment_free(struct kern *kern, __u32 id)
 
 	if (kern_compartment_get(kern, id, &old) == 0)
 		kern_made_forget(kern, old.serial);
+	kern_outlets_clear(kern, id);
 	return bpf_map_update_elem(kern->maps[KERN_MAP_COMPARTMENTS], &id, &zero, BPF_ANY) < 0
 		       ? -errno
 		       : 0;

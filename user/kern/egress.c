@@ -18,11 +18,19 @@ static const struct {
 	enum kern_prog prog;
 	enum bpf_attach_type type;
 	const char *name;
+	bool is_told; /* whose compartment it is */
 } attachments[] = {
-	{KERN_PROG_CONNECT4, BPF_CGROUP_INET4_CONNECT, "connect4"},
-	{KERN_PROG_CONNECT6, BPF_CGROUP_INET6_CONNECT, "connect6"},
-	{KERN_PROG_SENDMSG4, BPF_CGROUP_UDP4_SENDMSG, "sendmsg4"},
-	{KERN_PROG_SENDMSG6, BPF_CGROUP_UDP6_SENDMSG, "sendmsg6"},
+	{KERN_PROG_CONNECT4, BPF_CGROUP_INET4_CONNECT, "connect4", true},
+	{KERN_PROG_CONNECT6, BPF_CGROUP_INET6_CONNECT, "connect6", true},
+	{KERN_PROG_SENDMSG4, BPF_CGROUP_UDP4_SENDMSG, "sendmsg4", true},
+	{KERN_PROG_SENDMSG6, BPF_CGROUP_UDP6_SENDMSG, "sendmsg6", true},
+	{KERN_PROG_RECVMSG4, BPF_CGROUP_UDP4_RECVMSG, "recvmsg4", false},
+	{KERN_PROG_RECVMSG6, BPF_CGROUP_UDP6_RECVMSG, "recvmsg6", false},
+	{KERN_PROG_PEERNAME4, BPF_CGROUP_INET4_GETPEERNAME, "getpeername4", false},
+	{KERN_PROG_PEERNAME6, BPF_CGROUP_INET6_GETPEERNAME, "getpeername6", false},
+	{KERN_PROG_SOCKOPS, BPF_CGROUP_SOCK_OPS, "sockops", true},
+	{KERN_PROG_WIRE_OUT, BPF_CGROUP_INET_EGRESS, "wire-out", true},
+	{KERN_PROG_WIRE_IN, BPF_CGROUP_INET_INGRESS, "wire-in", true},
 };
 #define NATTACHMENTS (sizeof(attachments) / sizeof(*attachments))
 
@@ -47,7 +55,8 @@ static int attach_one(struct kern *kern, size_t i, int cgroup_fd, __u64 cgroup_i
 	if (link < 0)
 		return -errno;
 	/* The storage exists from the attachment on. */
-	if (bpf_map_update_elem(kern->maps[KERN_MAP_EGRESS], &key, &compartment, BPF_EXIST) < 0)
+	if (attachments[i].is_told &&
+	    bpf_map_update_elem(kern->maps[KERN_MAP_EGRESS], &key, &compartment, BPF_EXIST) < 0)
 		return -errno;
 	return bpf_obj_pin(link, path) < 0 ? -errno : 0;
 }

@@ -23,6 +23,9 @@ struct btf;
 	X(TALLIES, "bh_tallies")           \
 	X(RING, "bh_ring")                 \
 	X(EGRESS, "bh_egress")             \
+	X(OUTLETS, "bh_outlets")           \
+	X(OUTLET_SOCKETS, "bh_outlet_sockets") \
+	X(FLOWS, "bh_flows")               \
 	X(QUERIES, "bh_queries")           \
 	X(METAS, "bh_metas")               \
 	X(REVOKED, "bh_revoked")           \
@@ -40,7 +43,14 @@ enum kern_map { KERN_MAPS(KERN_MAP_ENUM_) KERN_MAP_COUNT };
 	X(CONNECT4, "bh_connect4")   \
 	X(CONNECT6, "bh_connect6")   \
 	X(SENDMSG4, "bh_sendmsg4")   \
-	X(SENDMSG6, "bh_sendmsg6")
+	X(SENDMSG6, "bh_sendmsg6")   \
+	X(RECVMSG4, "bh_recvmsg4")   \
+	X(RECVMSG6, "bh_recvmsg6")   \
+	X(PEERNAME4, "bh_getpeername4") \
+	X(PEERNAME6, "bh_getpeername6") \
+	X(SOCKOPS, "bh_sockops")     \
+	X(WIRE_OUT, "bh_wire_out")   \
+	X(WIRE_IN, "bh_wire_in")
 
 #define KERN_PROG_ENUM_(name, text) KERN_PROG_##name,
 enum kern_prog { KERN_PROGS(KERN_PROG_ENUM_) KERN_PROG_COUNT };

@@ -122,10 +122,22 @@ int kern_cgroup_set(struct kern *kern, __u64 cgroup_id, __u32 compartment, __u32
 int kern_cgroup_unset(struct kern *kern, __u64 cgroup_id);
 /* Compartment of exactly this cgroup; -ENOENT. */
 int kern_cgroup_get(struct kern *kern, __u64 cgroup_id, __u32 *ret_compartment);
-/* connect4/6 and sendmsg4/6 of this cgroup; links pinned by cgroup id. Idempotent. */
+/* The cgroup programs of this cgroup; links pinned by cgroup id. Idempotent. */
 int kern_egress_attach(struct kern *kern, const char *cgroup_path, __u64 cgroup_id,
 		       __u32 compartment, struct error *error);
 int kern_egress_detach(struct kern *kern, __u64 cgroup_id);
+
+/* --- outlets: where what members send goes --- */
+/* The way out of a compartment in one network namespace (its cookie); read back. -ENOSPC. */
+int kern_outlet_set(struct kern *kern, __u32 compartment, __u64 netns,
+		    const struct bh_outlet *outlet);
+/* Takes away one, or all of a compartment's: it has no way out then. */
+int kern_outlet_unset(struct kern *kern, __u32 compartment, __u64 netns);
+int kern_outlets_clear(struct kern *kern, __u32 compartment);
+/* Marks the socket behind an outlet of the compartment of this serial: no other one is taken for it. */
+int kern_outlet_mark(struct kern *kern, int socket_fd, __u64 serial);
+/* The map of flows (struct bh_flow_key to struct bh_flow), for who takes connections. The set's. */
+int kern_flows_fd(const struct kern *kern);
 
 /* --- superblocks --- */
 /* The superblock entry behind each of n descriptors of this process (O_PATH ones too), learnt when

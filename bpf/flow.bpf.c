@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Connections on their way to the relay, and the wire.
+ *
+ *   sockops                   who connects where: told before the first segment, forgotten when nobody answered
+ *   cgroup_skb                of sockets made inside nothing goes out, or comes in, but by the loopback device. The
+ *                             hooks above judge the address that a socket is given; a source route (IP_OPTIONS,
+ *                             IP_RETOPTS), a device (IP_PKTINFO, SO_BINDTODEVICE) or a datagram that nobody asked for
+ *                             goes another way.
+ */
+#include "outlet.bpf.h"
+
+#define BH_LOOPBACK_IFINDEX 1 /* linux/if.h: each network namespace's */
+
+static __always_inline void bh_flow_begin(struct bpf_sock_ops *ctx, struct bpf_sock *sk,
+					  const struct bh_subject *s)
+{
+	struct bh_aim *aim = bpf_sk_storage_get(&bh_aims, sk, 0, 0);
+	struct bh_flow flow = {};
+	struct bh_flow_key key = {};
+
+	if (!aim || aim->serial != s->serial)
+		return;
+	flow.serial = s->serial;
+	flow.socket = bpf_get_socket_cookie(ctx);
+	flow.compartment = s->compartment;
+	flow.port = bpf_ntohs(aim->port);
+	flow.address = aim->address[2] == bpf_htonl(0xffff) ? aim->address[3] : 0;
+	key.netns = bpf_get_netns_cookie(ctx);
+	key.address = ctx->local_ip4;
+	key.port = ctx->local_port;
+	aim->flow = key;
+	/* Where there is no room, the relay finds nothing and resets it. */
+	bpf_map_update_elem(&bh_flows, &key, &flow, BPF_ANY);
+	bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags | BPF_SOCK_OPS_STATE_CB_FLAG);
+}
+
+/* Who has the port after it must not find the entry. One that was established the relay takes, and the entry with it,
+ * though the client has sent all and closed it by then. */
+static __always_inline void bh_flow_end(struct bpf_sock_ops *ctx, struct bpf_sock *sk)
+{
+	struct bh_aim *aim = bpf_sk_storage_get(&bh_aims, sk, 0, 0);
+	struct bh_flow_key key;
+	struct bh_flow *flow;
+
+	if (!aim || !aim->flow.port)
+		return;
+	key = aim->flow;
+	aim->flow.port = 0;
+	flow = bpf_map_lookup_elem(&bh_flows, &key);
+	if (flow && flow->socket == bpf_get_socket_cookie(ctx))
+		bpf_map_delete_elem(&bh_flows, &key);
+}
+
+SEC("sockops")
+int bh_sockops(struct bpf_sock_ops *ctx)
+{
+	struct bpf_sock *sk = ctx->sk;
+	struct bh_subject s = {};
+
+	if (!sk)
+		return 1;
+	if (ctx->op == BPF_SOCK_OPS_TCP_CONNECT_CB && bh_egress_subject(&s))
+		bh_flow_begin(ctx, sk, &s);
+	else if (ctx->op == BPF_SOCK_OPS_STATE_CB && ctx->args[0] == BPF_TCP_SYN_SENT &&
+		 ctx->args[1] == BPF_TCP_CLOSE)
+		bh_flow_end(ctx, sk);
+	return 1;
+}
+
+/* Of a socket that a member made. One that is older than the policy, and was kept, goes on. */
+static __always_inline int bh_wire_judge(struct __sk_buff *skb)
+{
+	struct bpf_sock *sk = skb->sk;
+	struct bh_subject s = {};
+	struct bh_tally *tally;
+	__u64 *maker;
+
+	if (skb->ifindex == BH_LOOPBACK_IFINDEX || !sk || !bh_egress_subject(&s) ||
+	    s.mode != BH_MODE_ENFORCE)
+		return 1;
+	sk = bpf_sk_fullsock(sk);
+	maker = sk ? bpf_sk_storage_get(&bh_sockets, sk, 0, 0) : NULL;
+	if (!maker || *maker != s.serial)
+		return 1;
+	tally = bpf_map_lookup_elem(&bh_tallies, &s.tally);
+	if (tally)
+		__sync_fetch_and_add(&tally->strayed, 1);
+	return 0;
+}
+
+SEC("cgroup_skb/egress")
+int bh_wire_out(struct __sk_buff *skb)
+{
+	return bh_wire_judge(skb);
+}
+
+SEC("cgroup_skb/ingress")
+int bh_wire_in(struct __sk_buff *skb)
+{
+	return bh_wire_judge(skb);
+}
