@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <net/if.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sched.h>
@@ -331,7 +332,422 @@ static int case_ask(struct kern *kern)
 	return 0;
 }
 
+/* --- refusals --- */
+
+static const struct {
+	struct way way;
+	enum bh_hook hook;
+} elsewhere[] = {
+	{{AF_INET, SOCK_STREAM, OUTSIDE, NULL, 443, false, false, 0}, BH_HOOK_CONNECT4},
+	{{AF_INET, SOCK_STREAM, OUTSIDE, NULL, 443, false, true, 0}, BH_HOOK_CONNECT4},
+	{{AF_INET, SOCK_STREAM, "127.0.0.1", NULL, 22, false, false, 0}, BH_HOOK_CONNECT4},
+	{{AF_INET, SOCK_STREAM, "0.0.0.0", NULL, 22, false, false, 0}, BH_HOOK_CONNECT4},
+	{{AF_INET, SOCK_STREAM, "198.17.255.255", NULL, 443, false, false, 0}, BH_HOOK_CONNECT4},
+	{{AF_INET, SOCK_STREAM, "198.20.0.0", NULL, 443, false, false, 0}, BH_HOOK_CONNECT4},
+	{{AF_INET6, SOCK_STREAM, "2001:db8::9", NULL, 443, false, false, 0}, BH_HOOK_CONNECT6},
+	{{AF_INET6, SOCK_STREAM, "2001:db8::9", NULL, 443, false, true, 0}, BH_HOOK_CONNECT6},
+	{{AF_INET6, SOCK_STREAM, "::1", NULL, 22, false, false, 0}, BH_HOOK_CONNECT6},
+	{{AF_INET6, SOCK_STREAM, "::ffff:" OUTSIDE, NULL, 443, false, false, 0}, BH_HOOK_CONNECT6},
+	/* 198.18.0.1 is in the range as the last four bytes, and is no mapped address. */
+	{{AF_INET6, SOCK_STREAM, "2001:db8::c612:1", NULL, 443, false, false, 0}, BH_HOOK_CONNECT6},
+	{{AF_INET6, SOCK_STREAM, "::c612:1", NULL, 443, false, false, 0}, BH_HOOK_CONNECT6},
+	{{AF_INET, SOCK_DGRAM, SYNTHETIC, NULL, 443, true, false, 0}, BH_HOOK_CONNECT4},
+	{{AF_INET, SOCK_DGRAM, SYNTHETIC, NULL, 443, false, false, 0}, BH_HOOK_SENDMSG4},
+	{{AF_INET, SOCK_DGRAM, OUTSIDE, NULL, 853, false, false, 0}, BH_HOOK_SENDMSG4},
+	{{AF_INET, SOCK_DGRAM, "224.0.0.251", NULL, 5353, false, false, 0}, BH_HOOK_SENDMSG4},
+	{{AF_INET, SOCK_DGRAM, "127.0.0.1", NULL, 9, false, false, 0}, BH_HOOK_SENDMSG4},
+	{{AF_INET6, SOCK_DGRAM, "2001:db8::9", NULL, 443, false, false, 0}, BH_HOOK_SENDMSG6},
+	{{AF_INET6, SOCK_DGRAM, "::1", NULL, 9, false, false, 0}, BH_HOOK_SENDMSG6},
+	{{AF_INET6, SOCK_DGRAM, "::ffff:" OUTSIDE, NULL, 443, false, false, 0}, BH_HOOK_SENDMSG4},
+	{{AF_INET6, SOCK_DGRAM, OUTSIDE, NULL, 443, true, false, 0}, BH_HOOK_CONNECT4},
+};
+
+static int check_refused(struct cell *cell, cell_fn fn, void *data, enum bh_hook hook, int error,
+			 const char *what)
+{
+	struct bh_tally before = cell_tally(cell);
+	size_t from;
+	int r;
+
+	cell_drain(cell);
+	from = cell->nevents;
+	r = cell_call(cell, INSIDE, fn, data);
+	CHECK(r == error, "%s: %s", what, outcome_text(r));
+	CHECK(cell_tally(cell).hook[hook] == before.hook[hook] + 1, "%s: %s did not count it", what,
+	      hook_name(hook));
+	cell_drain(cell);
+	CHECK(cell_event(cell, from, hook), "%s: no event of %s", what, hook_name(hook));
+	return 0;
+}
+
+static int case_elsewhere(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = egress_cell(kern);
+	_cleanup_ends_ struct ends ends = {-1, -1, -1, {}, 0};
+
+	CHECK(cell && ends_open(cell, &ends) == 0, "no cell");
+	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere); i++) {
+		const struct way *way = &elsewhere[i].way;
+
+		if (check_refused(cell, way->type == SOCK_DGRAM ? do_ask : do_connect, (void *)way,
+				  elsewhere[i].hook, EACCES, way->to))
+			return -1;
+	}
+	return 0;
+}
+
+struct kind {
+	int family, type, protocol;
+};
+
+static int do_make(void *data)
+{
+	const struct kind *kind = data;
+	_cleanup_close_ int fd = socket(kind->family, kind->type, kind->protocol);
+
+	return fd < 0 ? errno : 0;
+}
+
+#define PROTOCOL_MPTCP 262
+#define PROTOCOL_SCTP 132
+#define PROTOCOL_UDPLITE 136
+
+/* What is no TCP, UDP, or asking for routes. */
+static const struct kind closed_kinds[] = {
+	{AF_INET, SOCK_STREAM, PROTOCOL_MPTCP},
+	{AF_INET, SOCK_STREAM, PROTOCOL_SCTP},
+	{AF_INET, SOCK_SEQPACKET, 0},
+	{AF_INET, SOCK_DGRAM, IPPROTO_ICMP},
+	{AF_INET, SOCK_DGRAM, PROTOCOL_UDPLITE},
+	{AF_INET, SOCK_RAW, IPPROTO_ICMP},
+	{AF_INET6, SOCK_DGRAM, IPPROTO_ICMPV6},
+	{AF_INET6, SOCK_RAW, IPPROTO_RAW},
+	{AF_PACKET, SOCK_RAW, 0},
+	{AF_VSOCK, SOCK_STREAM, 0},
+	{AF_ALG, SOCK_SEQPACKET, 0},
+	{AF_BLUETOOTH, SOCK_RAW, 0},
+	{AF_NETLINK, SOCK_RAW, 4 /* NETLINK_SOCK_DIAG */},
+	{AF_NETLINK, SOCK_RAW, 15 /* NETLINK_KOBJECT_UEVENT */},
+};
+static const struct kind open_kinds[] = {
+	{AF_INET, SOCK_STREAM, 0},
+	{AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP},
+	{AF_INET, SOCK_DGRAM, IPPROTO_UDP},
+	{AF_INET6, SOCK_STREAM, IPPROTO_TCP},
+	{AF_INET6, SOCK_DGRAM, 0},
+	{AF_NETLINK, SOCK_RAW, 0 /* NETLINK_ROUTE */},
+};
+
+static int case_kinds(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = egress_cell(kern);
+	char what[64];
+
+	CHECK(cell, "no cell");
+	for (size_t i = 0; i < sizeof(closed_kinds) / sizeof(*closed_kinds); i++) {
+		snprintf(what, sizeof(what), "socket %d %d %d", closed_kinds[i].family,
+			 closed_kinds[i].type, closed_kinds[i].protocol);
+		if (check_refused(cell, do_make, (void *)&closed_kinds[i], BH_HOOK_SOCKET_CREATE,
+				  EAFNOSUPPORT, what))
+			return -1;
+	}
+	for (size_t i = 0; i < sizeof(open_kinds) / sizeof(*open_kinds); i++) {
+		int r = cell_call(cell, INSIDE, do_make, (void *)&open_kinds[i]);
+
+		CHECK(r == 0, "socket %d %d %d: %s", open_kinds[i].family, open_kinds[i].type,
+		      open_kinds[i].protocol, outcome_text(r));
+	}
+	return 0;
+}
+
+struct corner {
+	int family, port;
+	const char *address;
+};
+
+static int do_bind(void *data)
+{
+	const struct corner *corner = data;
+	struct peer at = peer_of(corner->address, corner->port);
+	_cleanup_close_ int fd = socket(corner->family, SOCK_STREAM, 0);
+
+	if (fd < 0)
+		return VERB_BROKEN + errno;
+	return bind(fd, peer_at(&at), at.length) < 0 ? errno : 0;
+}
+
+static int do_listen(void *data _unused_)
+{
+	_cleanup_close_ int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	return listen(fd, 1) < 0 ? errno : 0;
+}
+
+static const struct corner closed_places[] = {
+	{AF_INET, 8080, "127.0.0.1"}, {AF_INET, 8080, "0.0.0.0"}, {AF_INET, 0, OUTSIDE},
+	{AF_INET6, 8080, "::1"},      {AF_INET6, 8080, "::"},	  {AF_INET6, 0, "::ffff:" OUTSIDE},
+	{AF_INET6, 0, "2001:db8::1"}, {AF_INET6, 0, "::7f00:1"},
+};
+static const struct corner open_places[] = {
+	{AF_INET, 0, "127.0.0.1"},
+	{AF_INET, 0, "0.0.0.0"},
+	{AF_INET6, 0, "::1"},
+	{AF_INET6, 0, "::"},
+	{AF_INET6, 0, "::ffff:127.0.0.1"},
+};
+
+static int case_bind(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = egress_cell(kern);
+	int r;
+
+	CHECK(cell, "no cell");
+	for (size_t i = 0; i < sizeof(closed_places) / sizeof(*closed_places); i++)
+		if (check_refused(cell, do_bind, (void *)&closed_places[i], BH_HOOK_SOCKET_BIND,
+				  EACCES, closed_places[i].address))
+			return -1;
+	for (size_t i = 0; i < sizeof(open_places) / sizeof(*open_places); i++) {
+		r = cell_call(cell, INSIDE, do_bind, (void *)&open_places[i]);
+		CHECK(r == 0, "bind to %s: %s", open_places[i].address, outcome_text(r));
+	}
+	r = cell_call(cell, BESIDE, do_listen, NULL);
+	CHECK(r == 0, "listen beside: %s", outcome_text(r));
+	return check_refused(cell, do_listen, NULL, BH_HOOK_SOCKET_LISTEN, EACCES, "listen");
+}
+
+/* The relay is gone, and somebody else has its port: no way out, whatever the entry says. */
+static int case_gone(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = egress_cell(kern);
+	_cleanup_ends_ struct ends ends = {-1, -1, -1, {}, 0};
+	_cleanup_close_ int other = -1;
+	struct peer at;
+	const int yes = 1;
+
+	CHECK(cell && ends_open(cell, &ends) == 0, "no cell");
+	if (check_connect(cell, &ends, &connects[0]))
+		return -1;
+	at = peer_of("127.0.0.1", ends.outlet.relay);
+	close(ends.relay);
+	ends.relay = -1;
+	if (check_refused(cell, do_connect, (void *)&connects[0], BH_HOOK_CONNECT4, EACCES, "gone"))
+		return -1;
+	other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	setsockopt(other, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	CHECK(bind(other, peer_at(&at), at.length) == 0 && listen(other, 1) == 0,
+	      "the relay's port is not to be had: %s", strerror(errno));
+	if (check_refused(cell, do_connect, (void *)&connects[0], BH_HOOK_CONNECT4, EACCES,
+			  "somebody else's"))
+		return -1;
+	CHECK(cell_event(cell, 0, BH_HOOK_CONNECT4)->head.reason == BH_REASON_UNSURE_OUTLET,
+	      "the reason is another one");
+	/* As if it had been the agent's: the same act goes through, so that the mark alone decided. */
+	CHECK(kern_outlet_mark(kern, other, ends.outlet.serial) == 0, "cannot mark it");
+	ends.relay = dup(other);
+	return check_connect(cell, &ends, &connects[0]);
+}
+
+/* Another compartment's, or none for this network namespace. */
+static int case_none(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = egress_cell(kern), *other = egress_cell(kern);
+	_cleanup_ends_ struct ends ends = {-1, -1, -1, {}, 0};
+	struct bh_outlet outlet;
+
+	CHECK(cell && other && ends_open(other, &ends) == 0, "no cell");
+	if (check_refused(cell, do_connect, (void *)&connects[0], BH_HOOK_CONNECT4, EACCES,
+			  "without an outlet") ||
+	    check_connect(other, &ends, &connects[0]))
+		return -1;
+	outlet = ends.outlet;
+	outlet.serial--;
+	CHECK(kern_outlet_set(kern, other->id, ends.netns, &outlet) == 0, "cannot set it");
+	if (check_refused(other, do_connect, (void *)&connects[0], BH_HOOK_CONNECT4, EACCES,
+			  "an earlier compartment's"))
+		return -1;
+	CHECK(kern_outlets_clear(kern, other->id) == 0, "cannot clear it");
+	return check_refused(other, do_ask, (void *)&asks[0], BH_HOOK_SENDMSG4, EACCES, "cleared");
+}
+
+/* --- the wire --- */
+
+#define WIRE_RX "/sys/class/net/bhwire1/statistics/rx_packets"
+
+static int wire_make(void)
+{
+	/* The peer's name is the kernel's choice: busybox does not pass one on. */
+	return system("ip link add bhwire0 type veth && ip link set veth0 name bhwire1 && "
+		      "echo 1 >/proc/sys/net/ipv6/conf/bhwire0/disable_ipv6 && "
+		      "echo 1 >/proc/sys/net/ipv6/conf/bhwire1/disable_ipv6 && "
+		      "ip addr add 203.0.113.1/24 dev bhwire0 && ip link set bhwire0 up && "
+		      "ip link set bhwire1 up && "
+		      "ip neigh add " OUTSIDE " lladdr 02:00:00:00:00:09 dev bhwire0") == 0
+		       ? 0
+		       : -1;
+}
+
+static void wire_remove(int *made)
+{
+	if (*made && system("ip link del bhwire0") != 0)
+		perror("the wire stays");
+}
+
+static long wire_packets(void)
+{
+	FILE *f = fopen(WIRE_RX, "re");
+	long n = -1;
+
+	if (!f || fscanf(f, "%ld", &n) != 1)
+		n = -1;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+enum detour { BY_SOURCE_ROUTE, BY_DEVICE, BY_PKTINFO };
+
+static size_t put_detour(enum detour detour, struct msghdr *msg, char *control)
+{
+	/* LSRR (RFC 791): by way of OUTSIDE. */
+	static const unsigned char route[] = {131, 7, 4, 203, 0, 113, 9, 0};
+	struct in_pktinfo info = {.ipi_ifindex = (int)if_nametoindex("bhwire0")};
+	const void *data = detour == BY_PKTINFO ? (const void *)&info : route;
+	size_t n = detour == BY_PKTINFO ? sizeof(info) : sizeof(route);
+	struct cmsghdr *head;
+
+	msg->msg_control = control;
+	msg->msg_controllen = CMSG_SPACE(n);
+	head = CMSG_FIRSTHDR(msg);
+	head->cmsg_level = IPPROTO_IP;
+	head->cmsg_type = detour == BY_PKTINFO ? IP_PKTINFO : IP_RETOPTS;
+	head->cmsg_len = CMSG_LEN(n);
+	memcpy(CMSG_DATA(head), data, n);
+	return n;
+}
+
+/* A query that is judged by its address, and told to go elsewhere besides. What it is answered is no matter. */
+static int do_detour(void *data)
+{
+	const enum detour detour = *(enum detour *)data;
+	struct peer to = peer_of(OUTSIDE, 53);
+	struct iovec bytes = {(void *)"secret", 6};
+	struct msghdr msg = {.msg_name = &to.at,
+			     .msg_namelen = to.length,
+			     .msg_iov = &bytes,
+			     .msg_iovlen = 1};
+	char control[128] __attribute__((aligned(8))) = {};
+	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	if (fd < 0)
+		return VERB_BROKEN + errno;
+	if (detour == BY_DEVICE)
+		setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "bhwire0", sizeof("bhwire0"));
+	else
+		put_detour(detour, &msg, control);
+	sendmsg(fd, &msg, 0);
+	return 0;
+}
+
+static int check_detour(struct cell *cell, enum detour detour)
+{
+	struct bh_tally before = cell_tally(cell), after;
+	long first = wire_packets(), then;
+
+	CHECK(cell_call(cell, BESIDE, do_detour, &detour) == 0, "detour %d: beside", detour);
+	usleep(50000);
+	then = wire_packets();
+	CHECK(then == first + 1, "detour %d beside: %ld packets, then %ld", detour, first, then);
+	CHECK(cell_call(cell, INSIDE, do_detour, &detour) == 0, "detour %d: inside", detour);
+	usleep(50000);
+	after = cell_tally(cell);
+	CHECK(wire_packets() == then, "detour %d: the packet is on the wire", detour);
+	CHECK(after.strayed == before.strayed + 1, "detour %d: strayed %llu, then %llu", detour,
+	      before.strayed, after.strayed);
+	return 0;
+}
+
+static int case_wire_out(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = egress_cell(kern);
+	_cleanup_ends_ struct ends ends = {-1, -1, -1, {}, 0};
+	_cleanup_(wire_remove) int made = 0;
+
+	CHECK(cell && ends_open(cell, &ends) == 0, "no cell");
+	CHECK(wire_make() == 0, "no wire");
+	made = 1;
+	return check_detour(cell, BY_SOURCE_ROUTE) || check_detour(cell, BY_DEVICE) ||
+	       check_detour(cell, BY_PKTINFO);
+}
+
+/* What makes the kernel itself talk to the network. */
+struct option {
+	int family, level, name, size;
+};
+
+static int do_option(void *data)
+{
+	const struct option *option = data;
+	/* 239.1.2.3, and the first bytes of ff02::1:3 and others: what it is asked for is no matter. */
+	unsigned char value[136] = {239, 1, 2, 3};
+	_cleanup_close_ int fd = socket(option->family, SOCK_DGRAM, 0);
+
+	if (fd < 0)
+		return VERB_BROKEN + errno;
+	return setsockopt(fd, option->level, option->name, value, (socklen_t)option->size) < 0
+		       ? errno
+		       : 0;
+}
+
+static const struct option closed_options[] = {
+	{AF_INET, IPPROTO_IP, IP_ADD_MEMBERSHIP, sizeof(struct ip_mreqn)},
+	{AF_INET, IPPROTO_IP, IP_ADD_SOURCE_MEMBERSHIP, sizeof(struct ip_mreq_source)},
+	{AF_INET, IPPROTO_IP, MCAST_JOIN_GROUP, sizeof(struct group_req)},
+	{AF_INET, IPPROTO_IP, MCAST_JOIN_SOURCE_GROUP, 136},
+	{AF_INET, IPPROTO_IP, IP_OPTIONS, 4},
+	{AF_INET6, IPPROTO_IP, IP_ADD_MEMBERSHIP, sizeof(struct ip_mreqn)},
+	{AF_INET6, IPPROTO_IPV6, IPV6_JOIN_GROUP, sizeof(struct ipv6_mreq)},
+	{AF_INET6, IPPROTO_IPV6, IPV6_JOIN_ANYCAST, sizeof(struct ipv6_mreq)},
+	{AF_INET6, IPPROTO_IPV6, MCAST_JOIN_GROUP, sizeof(struct group_req)},
+	{AF_INET6, IPPROTO_IPV6, IPV6_RTHDR, 24},
+};
+
+static int do_usual_options(void *data _unused_)
+{
+	const int yes = 1;
+	_cleanup_close_ int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes)) < 0 ||
+			       setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof(yes)) < 0 ||
+			       setsockopt(fd, IPPROTO_IP, IP_TOS, &yes, sizeof(yes)) < 0
+		       ? errno
+		       : 0;
+}
+
+static int case_options(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = egress_cell(kern);
+	char what[64];
+
+	CHECK(cell, "no cell");
+	for (size_t i = 0; i < sizeof(closed_options) / sizeof(*closed_options); i++) {
+		snprintf(what, sizeof(what), "option %d of level %d", closed_options[i].name,
+			 closed_options[i].level);
+		if (check_refused(cell, do_option, (void *)&closed_options[i],
+				  BH_HOOK_SOCKET_SETSOCKOPT, EPERM, what))
+			return -1;
+	}
+	CHECK(cell_call(cell, INSIDE, do_usual_options, NULL) == 0, "usual options");
+	return 0;
+}
+
 const struct test_case outlets_cases[] = {
+	{"outlets/elsewhere", case_elsewhere, CASE_REFUSES},
+	{"outlets/kinds", case_kinds, CASE_REFUSES},
+	{"outlets/bind", case_bind, CASE_REFUSES},
+	{"outlets/options", case_options, CASE_REFUSES},
+	{"outlets/gone", case_gone, CASE_REFUSES},
+	{"outlets/none", case_none, CASE_REFUSES},
+	{"outlets/wire-out", case_wire_out, CASE_REFUSES},
 	{"outlets/connect", case_connect, CASE_ALLOWS},
 	{"outlets/ask", case_ask, CASE_ALLOWS},
 	{},
