@@ -4,13 +4,18 @@
  * The outlets' ends are this program's own sockets; a network namespace of its own has a wire that is watched.
  */
 #include "harness.h"
+#include "board.h"
 
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <net/ethernet.h>
 #include <net/if.h>
+#include <netinet/ip.h>
+#include <netinet/udp.h>
+#include <netpacket/packet.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sched.h>
@@ -581,7 +586,7 @@ static int wire_make(void)
 		      "echo 1 >/proc/sys/net/ipv6/conf/bhwire1/disable_ipv6 && "
 		      "ip addr add 203.0.113.1/24 dev bhwire0 && ip link set bhwire0 up && "
 		      "ip link set bhwire1 up && "
-		      "ip neigh add " OUTSIDE " lladdr 02:00:00:00:00:09 dev bhwire0") == 0
+		      "arp -i bhwire0 -s " OUTSIDE " 02:00:00:00:00:09") == 0
 		       ? 0
 		       : -1;
 }
@@ -644,39 +649,234 @@ static int do_detour(void *data)
 		setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "bhwire0", sizeof("bhwire0"));
 	else
 		put_detour(detour, &msg, control);
-	sendmsg(fd, &msg, 0);
-	return 0;
+	return sendmsg(fd, &msg, 0) < 0 ? errno : 0;
 }
 
 static int check_detour(struct cell *cell, enum detour detour)
 {
 	struct bh_tally before = cell_tally(cell), after;
 	long first = wire_packets(), then;
+	int r;
 
 	CHECK(cell_call(cell, BESIDE, do_detour, &detour) == 0, "detour %d: beside", detour);
 	usleep(50000);
 	then = wire_packets();
 	CHECK(then == first + 1, "detour %d beside: %ld packets, then %ld", detour, first, then);
-	CHECK(cell_call(cell, INSIDE, do_detour, &detour) == 0, "detour %d: inside", detour);
+	r = cell_call(cell, INSIDE, do_detour, &detour);
 	usleep(50000);
 	after = cell_tally(cell);
 	CHECK(wire_packets() == then, "detour %d: the packet is on the wire", detour);
-	CHECK(after.strayed == before.strayed + 1, "detour %d: strayed %llu, then %llu", detour,
-	      before.strayed, after.strayed);
+	CHECK(after.strayed == before.strayed + 1, "detour %d: strayed %llu, then %llu; %s%s", detour,
+	      before.strayed, after.strayed, outcome_text(r), last_event(cell));
 	return 0;
 }
 
 static int case_wire_out(struct kern *kern)
 {
-	_cleanup_cell_ struct cell *cell = egress_cell(kern);
+	/* A source route wants CAP_NET_RAW, which no policy leaves: here the wire alone is to decide. */
+	const struct cell_options options = {.flags = BH_POLICY_EGRESS, .caps = ~0ULL};
+	_cleanup_cell_ struct cell *cell = cell_new(kern, &options);
 	_cleanup_ends_ struct ends ends = {-1, -1, -1, {}, 0};
 	_cleanup_(wire_remove) int made = 0;
 
 	CHECK(cell && ends_open(cell, &ends) == 0, "no cell");
 	CHECK(wire_make() == 0, "no wire");
 	made = 1;
-	return check_detour(cell, BY_SOURCE_ROUTE) || check_detour(cell, BY_DEVICE) ||
-	       check_detour(cell, BY_PKTINFO);
+	if (check_detour(cell, BY_SOURCE_ROUTE) || check_detour(cell, BY_DEVICE) ||
+	    check_detour(cell, BY_PKTINFO))
+		return -1;
+	return 0;
+}
+
+/* A datagram to 203.0.113.1 as it comes from the wire. UDP needs no checksum there. */
+struct frame {
+	struct ether_header ether;
+	struct iphdr ip;
+	struct udphdr udp;
+	char bytes[4];
+} __attribute__((packed));
+
+static uint16_t checksum(const void *data, size_t n)
+{
+	const unsigned char *bytes = data;
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i + 1 < n; i += 2)
+		sum += (uint32_t)bytes[i] << 8 | bytes[i + 1];
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return htons((uint16_t)~sum);
+}
+
+static int wire_address(unsigned char ret[6])
+{
+	FILE *f = fopen("/sys/class/net/bhwire0/address", "re");
+	int n = f ? fscanf(f, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", &ret[0], &ret[1], &ret[2], &ret[3],
+			   &ret[4], &ret[5])
+		  : 0;
+
+	if (f)
+		fclose(f);
+	return n == 6 ? 0 : -1;
+}
+
+static int wire_inject(int port)
+{
+	struct sockaddr_ll at = {.sll_family = AF_PACKET,
+				 .sll_ifindex = (int)if_nametoindex("bhwire1"),
+				 .sll_halen = 6};
+	struct frame frame = {
+		.ether.ether_type = htons(ETHERTYPE_IP),
+		.ip = {.version = 4,
+		       .ihl = 5,
+		       .ttl = 64,
+		       .protocol = IPPROTO_UDP,
+		       .tot_len = htons(sizeof(frame) - sizeof(frame.ether)),
+		       .saddr = inet_addr(OUTSIDE),
+		       .daddr = inet_addr("203.0.113.1")},
+		.udp = {.source = htons(9),
+			.dest = htons((uint16_t)port),
+			.len = htons(sizeof(frame.udp) + sizeof(frame.bytes))},
+		.bytes = "boo",
+	};
+	_cleanup_close_ int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_IP));
+
+	if (fd < 0 || wire_address(frame.ether.ether_dhost))
+		return -1;
+	frame.ip.check = checksum(&frame.ip, sizeof(frame.ip));
+	return sendto(fd, &frame, sizeof(frame), 0, (struct sockaddr *)&at, sizeof(at)) ==
+			       (ssize_t)sizeof(frame)
+		       ? 0
+		       : -1;
+}
+
+/* Waits on the wildcard for what nobody asked for. */
+static int do_hear(void *data)
+{
+	struct board *board = data;
+	struct timeval wait = {.tv_usec = 500000};
+	struct peer any = peer_of("0.0.0.0", 0);
+	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	char bytes[8];
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	if (bind(fd, peer_at(&any), any.length) < 0)
+		return VERB_BROKEN + errno;
+	board->results[0] = bound_port(fd);
+	board->done = 1;
+	return recv(fd, bytes, sizeof(bytes), 0) < 0 ? errno : 0;
+}
+
+static int hear(struct cell *cell, int cgroup_fd)
+{
+	struct board *board = board_new();
+	pid_t pid;
+	int r = -ENOMEM;
+
+	if (!board)
+		return r;
+	pid = cell_spawn(cell, cgroup_fd, do_hear, board);
+	r = board_await(&board->done, 1) || wire_inject(board->results[0]) ? -EIO : 0;
+	r = cell_wait(pid) ?: r;
+	board_free(board);
+	return r;
+}
+
+static int case_wire_in(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = egress_cell(kern);
+	_cleanup_(wire_remove) int made = 0;
+	int r;
+
+	CHECK(cell, "no cell");
+	CHECK(wire_make() == 0, "no wire");
+	made = 1;
+	r = hear(cell, cell->beside_fd);
+	CHECK(r == 0, "beside: %s", outcome_text(r));
+	r = hear(cell, cell->cgroup_fd);
+	CHECK(r == EAGAIN, "inside: %s", outcome_text(r));
+	CHECK(cell_tally(cell).strayed == 1, "strayed %llu", cell_tally(cell).strayed);
+	return 0;
+}
+
+/* --- sockets that are not the compartment's by birth --- */
+
+static int foreign;
+
+static int do_foreign(void *data)
+{
+	const struct way *way = data;
+	struct peer to = peer_of(way->to, way->port);
+
+	if (way->connects)
+		return connect(foreign, peer_at(&to), to.length) < 0 ? errno : 0;
+	return sendto(foreign, "x", 1, way->fast ? MSG_FASTOPEN : 0, peer_at(&to), to.length) < 0
+		       ? errno
+		       : 0;
+}
+
+static const struct {
+	struct way way;
+	enum bh_hook hook;
+} foreigners[] = {
+	{{AF_INET, SOCK_STREAM, SYNTHETIC, NULL, 443, true, false, 0}, BH_HOOK_SOCKET_CONNECT},
+	{{AF_INET, SOCK_STREAM, SYNTHETIC, NULL, 443, false, true, 0}, BH_HOOK_SOCKET_SENDMSG},
+	{{AF_INET, SOCK_DGRAM, OUTSIDE, NULL, 53, true, false, 0}, BH_HOOK_SOCKET_CONNECT},
+	{{AF_INET, SOCK_DGRAM, OUTSIDE, NULL, 53, false, false, 0}, BH_HOOK_SOCKET_SENDMSG},
+};
+
+/* Born outside, and inherited. */
+static int case_foreign(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = egress_cell(kern);
+	_cleanup_ends_ struct ends ends = {-1, -1, -1, {}, 0};
+	int r;
+
+	CHECK(cell && ends_open(cell, &ends) == 0, "no cell");
+	for (size_t i = 0; i < sizeof(foreigners) / sizeof(*foreigners); i++) {
+		const struct way *way = &foreigners[i].way;
+
+		foreign = socket(way->family, way->type, 0);
+		r = check_refused(cell, do_foreign, (void *)way, foreigners[i].hook, EACCES, way->to);
+		close(foreign);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static struct board *moved;
+
+static int do_moved(void *data)
+{
+	/* Judged once, so that its label says so from now on. */
+	close(socket_for(data));
+	moved->done = 1;
+	board_await(&moved->go, 1);
+	return do_connect(data);
+}
+
+/* Its label stays with a member that an operator moves out; what it makes then is born where no program of the
+ * compartment's is asked. */
+static int case_moved(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = egress_cell(kern);
+	_cleanup_ends_ struct ends ends = {-1, -1, -1, {}, 0};
+	pid_t pid;
+	int r;
+
+	moved = board_new();
+	CHECK(cell && moved && ends_open(cell, &ends) == 0, "no cell");
+	pid = cell_spawn(cell, cell->cgroup_fd, do_moved, (void *)&connects[0]);
+	r = board_await(&moved->done, 1) ?: cell_move(cell->beside, pid);
+	moved->go = 1;
+	CHECK(r == 0, "it is not moved: %s", strerror(-r));
+	r = cell_wait(pid);
+	CHECK(r == EACCES, "moved out: %s", outcome_text(r));
+	cell_drain(cell);
+	CHECK(cell_event(cell, 0, BH_HOOK_SOCKET_CONNECT), "no event of socket_connect");
+	board_free(moved);
+	return 0;
 }
 
 /* What makes the kernel itself talk to the network. */
@@ -748,6 +948,9 @@ const struct test_case outlets_cases[] = {
 	{"outlets/gone", case_gone, CASE_REFUSES},
 	{"outlets/none", case_none, CASE_REFUSES},
 	{"outlets/wire-out", case_wire_out, CASE_REFUSES},
+	{"outlets/wire-in", case_wire_in, CASE_REFUSES},
+	{"outlets/foreign", case_foreign, CASE_REFUSES},
+	{"outlets/moved", case_moved, CASE_REFUSES},
 	{"outlets/connect", case_connect, CASE_ALLOWS},
 	{"outlets/ask", case_ask, CASE_ALLOWS},
 	{},
