@@ -55,15 +55,51 @@ static void test_none(void **state)
 	struct policy *policy = load_text(HEAD "network: none\n");
 
 	(void)state;
+	assert_false(policy->loopback);
 	assert_int_equal(policy->negress, 0);
 	assert_null(policy->egress);
 	policy_free(policy);
+}
+
+static const struct {
+	const char *text;
+	bool loopback;
+	size_t negress;
+} loopbacks[] = {
+	{HEAD "network: {loopback: own}\n", true, 0},
+	{HEAD "network:\n  loopback: 'own'\n  egress:\n" ONE("a.example.com:80", "1"), true, 1},
+	{EGRESS ONE("a.example.com:80", "1") "  loopback: own\n", true, 1},
+	{HEAD "network:\n  loopback: none\n  egress:\n" ONE("a.example.com:80", "1"), false, 1},
+	{EGRESS ONE("a.example.com:80", "1"), false, 1},
+	{"version: 1\nname: t\nmode: audit\nnetwork: {loopback: own}\n", true, 0},
+};
+
+static void check_loopback(const struct policy *policy, size_t i)
+{
+	assert_int_equal(policy->loopback, loopbacks[i].loopback);
+	assert_int_equal(policy->negress, loopbacks[i].negress);
+	assert_int_equal(!policy->egress, !loopbacks[i].negress);
+}
+
+/* With destinations or alone, in either order; none unless it is asked for. */
+static void test_loopback(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(loopbacks); i++) {
+		struct policy *policy = load_text(loopbacks[i].text);
+
+		check_loopback(policy, i);
+		policy_free(policy);
+	}
 }
 
 /* In both modes: audit tells of what enforce would refuse. */
 static const char all[] =
 	"version: 1\nname: t\nmode: audit\n"
 	"network:\n"
+	"  loopback: own\n"
 	"  egress:\n"
 	"    - {to: \"api.example.com:443\", discloses: \"prompts, it's all\", max-upload: "
 	"200MiB}\n"
@@ -80,9 +116,9 @@ static const struct {
 	bool tls;
 	unsigned int line, column;
 } wanted[] = {
-	{"api.example.com:443", "prompts, it's all", 200 << 20, false, 6, 12},
-	{"*.example.org:443,8443", "a: \"b\" # c", 5ULL << 30, true, 7, 12},
-	{"c.example.net:80", "null", 1, false, 8, 11},
+	{"api.example.com:443", "prompts, it's all", 200 << 20, false, 7, 12},
+	{"*.example.org:443,8443", "a: \"b\" # c", 5ULL << 30, true, 8, 12},
+	{"c.example.net:80", "null", 1, false, 9, 11},
 };
 
 static void check_all(const struct policy *policy)
@@ -91,6 +127,7 @@ static void check_all(const struct policy *policy)
 	size_t i;
 
 	assert_int_equal(policy->mode, BH_MODE_AUDIT);
+	assert_true(policy->loopback);
 	assert_int_equal(policy->negress, N_OF(wanted));
 	for (i = 0; i < N_OF(wanted); i++) {
 		destination_format(&policy->egress[i].to, to);
@@ -233,35 +270,43 @@ static void test_include(void **state)
 	unlink(path);
 }
 
+static char *rewritten(const char *text)
+{
+	char path[] = "/tmp/test_network.XXXXXX.yaml", *again = NULL;
+	struct error error = {0};
+	size_t size = 0;
+	FILE *to = open_memstream(&again, &size);
+
+	assert_non_null(to);
+	put_file(path, text);
+	assert_int_equal(policy_rewrite(path, &(struct rewrite){0}, to, &error), 0);
+	fclose(to);
+	unlink(path);
+	return again;
+}
+
 /* Written out again, it says the same, and so does that. */
+static struct policy *load_rewritten(const char *text)
+{
+	_cleanup_free_ char *first = rewritten(text), *second = rewritten(first);
+
+	assert_string_equal(first, second);
+	return load_text(first);
+}
+
 static void test_rewrite(void **state)
 {
-	char path[] = "/tmp/test_network.XXXXXX.yaml";
-	const char *text = all;
-	_cleanup_free_ char *first = NULL;
-	struct error error = {0};
+	struct policy *policy = load_rewritten(all);
+	size_t i;
 
 	(void)state;
-	put_file(path, "");
-	for (int turn = 0; turn < 2; turn++) {
-		_cleanup_free_ char *again = NULL;
-		size_t size = 0;
-		FILE *to = open_memstream(&again, &size);
-		struct policy *policy;
-
-		assert_non_null(to);
-		write_bytes(path, text, strlen(text));
-		assert_int_equal(policy_rewrite(path, &(struct rewrite){0}, to, &error), 0);
-		fclose(to);
-		policy = load_text(again);
-		check_all(policy);
+	check_all(policy);
+	policy_free(policy);
+	for (i = 0; i < N_OF(loopbacks); i++) {
+		policy = load_rewritten(loopbacks[i].text);
+		check_loopback(policy, i);
 		policy_free(policy);
-		if (turn)
-			assert_string_equal(again, first);
-		else
-			text = first = TAKE_PTR(again);
 	}
-	unlink(path);
 }
 
 /* Whatever becomes of the text, it loads or is refused with a place. */
@@ -297,7 +342,7 @@ int main(void)
 		cmocka_unit_test(test_several),	  cmocka_unit_test(test_upload_bounds),
 		cmocka_unit_test(test_count),	  cmocka_unit_test(test_discloses_bound),
 		cmocka_unit_test(test_mutations), cmocka_unit_test(test_include),
-		cmocka_unit_test(test_rewrite),
+		cmocka_unit_test(test_rewrite),	  cmocka_unit_test(test_loopback),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

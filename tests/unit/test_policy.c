@@ -202,7 +202,8 @@ static void test_bad(void **state)
 		{"network-discloses-null",
 		 "6:44: discloses at byte 1: empty: write what is sent there"},
 		{"network-egress-empty", "4:19: network.egress is empty, which would mean nothing: "
-					 "where nothing is to be reached, write network: none"},
+					 "where nothing is to be reached, write network: none, or "
+					 "loopback: own alone"},
 		{"network-egress-word", "4:19: network.egress must be a list, as in [a, b]"},
 		{"network-egress-words",
 		 "4:20: network.egress[0] must be a mapping, as in {key: value}"},
@@ -212,9 +213,27 @@ static void test_bad(void **state)
 					"nothing: fill it or leave it out"},
 		{"network-entry-key",
 		 "6:71: unknown key phase: write one of to, discloses, max-upload, tls"},
-		{"network-list", "4:10: network must be none, or a mapping, as in {egress: [...]}"},
+		{"network-list", "4:10: network must be none, or a mapping, as in {egress: [...]} "
+				 "or {loopback: own}"},
 		{"network-listen", "4:11: listen is not in this version: leave it out"},
-		{"network-loopback", "4:11: loopback is not in this version: leave it out"},
+		{"network-loopback-egress",
+		 "4:34: network.egress is empty, which would mean nothing: where nothing is to be "
+		 "reached, write network: none, or loopback: own alone"},
+		{"network-loopback-host",
+		 "4:21: loopback: \"host\" is no value of it: write own or none"},
+		{"network-loopback-list", "4:21: network.loopback must be one word"},
+		{"network-loopback-listen", "6:3: listen is not in this version: leave it out"},
+		{"network-loopback-none",
+		 "4:21: loopback: none, and no egress: write network: none"},
+		{"network-loopback-null",
+		 "5:12: loopback: \"\" is no value of it: write own or none"},
+		{"network-loopback-true",
+		 "5:13: loopback: \"true\" is no value of it: write own or none"},
+		{"network-loopback-twice",
+		 "4:27: network.loopback is given twice, first in line 4: write it once"},
+		{"network-loopback-word",
+		 "4:10: network: \"loopback\" is no value of it: write none, or a mapping, as in "
+		 "{egress: [...]} or {loopback: own}"},
 		{"network-no-discloses",
 		 "6:7: no discloses: write what is sent there, as in discloses: \"prompts\""},
 		{"network-no-max-upload",
@@ -222,9 +241,9 @@ static void test_bad(void **state)
 		{"network-no-to",
 		 "6:7: no to: write what may be reached, as in to: \"api.example.com:443\""},
 		{"network-null", "4:9: network: \"\" is no value of it: write none, or a mapping, "
-				 "as in {egress: [...]}"},
+				 "as in {egress: [...]} or {loopback: own}"},
 		{"network-open", "4:10: network: \"host\" is no value of it: write none, or a "
-				 "mapping, as in {egress: [...]}"},
+				 "mapping, as in {egress: [...]} or {loopback: own}"},
 		{"network-tls", "6:70: tls: \"yes\" is no value of it: write true or false"},
 		{"network-to-address",
 		 "6:21: to at byte 9: the last label is a number: an address is no destination: "
@@ -251,7 +270,7 @@ static void test_bad(void **state)
 		 "6:15: to at byte 3: an upper-case letter: write the name in lower case"},
 		{"network-to-wild",
 		 "6:13: to at byte 1: there is no entry for every name: name each"},
-		{"network-unknown", "4:11: unknown key ingress: write one of egress"},
+		{"network-unknown", "4:11: unknown key ingress: write one of loopback, egress"},
 		{"network-upload-fraction", "6:60: max-upload at byte 2: write KiB, MiB or GiB "
 					    "behind the number, or nothing for bytes"},
 		{"network-upload-lower", "6:60: max-upload at byte 2: write KiB, MiB or GiB behind "
@@ -379,7 +398,7 @@ static void test_bad_all(void **state)
 {
 	(void)state;
 	assert_int_equal(nftw(in_dir("bad"), count_one, 8, FTW_PHYS), 0);
-	assert_int_equal(bad_files, 177);
+	assert_int_equal(bad_files, 185);
 }
 
 /* Every word of the language arrives where it belongs. */

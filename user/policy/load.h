@@ -74,7 +74,7 @@ extern const struct choice settings_truth[];
 /* The values of hardlinks: as a truth value, older ones allowed. */
 extern const struct choice settings_hardlinks[];
 
-/* network.c: what may be reached. */
+/* network.c: what may be reached, and whether members listen at loopback. */
 int network_take(struct loader *loader, const struct unit *unit);
 
 /* rules.c: files, exec and unix. */

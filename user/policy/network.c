@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* network: none, or what may be reached, what is sent there and how much of it. */
+/* network: none, or loopback, and what may be reached, what is sent there and how much of it. */
 #include "load.h"
 
 #include <errno.h>
@@ -221,13 +221,45 @@ static int take_egress(struct loader *loader, const struct unit *unit,
 	return r;
 }
 
+/* `none` is what leaving it out says; alone it would be a second way to write that there is no network. */
+static int take_loopback(struct loader *loader, const struct unit *unit,
+			 const struct text_network *network)
+{
+	static const struct choice words[] = {
+		{"own", true, NULL},
+		{"none", false, NULL},
+		{NULL, 0, NULL},
+	};
+	const struct outline_entry *entry = outline_find(&unit->outline, "network.loopback");
+	int own = false, r;
+
+	if (!entry)
+		return 0;
+	r = settings_choose(loader, &entry->place, "loopback", network->loopback, words, &own);
+	if (r < 0)
+		return r;
+	if (!own && !network->egress_count)
+		return error_at(loader->error, &entry->place,
+				"loopback: none, and no egress: write network: none");
+	loader->policy->loopback = own;
+	return 0;
+}
+
+static int take_open(struct loader *loader, const struct unit *unit,
+		     const struct text_network *network)
+{
+	int r = take_loopback(loader, unit, network);
+
+	return r < 0 || !network->egress_count ? r : take_egress(loader, unit, network);
+}
+
 int network_take(struct loader *loader, const struct unit *unit)
 {
 	const struct outline_entry *entry = outline_find(&unit->outline, "network");
 	const char *word = unit->text->closed;
 
 	if (!word)
-		return take_egress(loader, unit, unit->text->network);
+		return take_open(loader, unit, unit->text->network);
 	if (!strcmp(word, "none"))
 		return 0;
 	return error_at(loader->error, &entry->place,

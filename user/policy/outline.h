@@ -13,7 +13,7 @@
 /* Of the one list that looks as if it were a mapping. */
 #define OUTLINE_VARS_FORM "a list: write vars: [\"NAME=value\"]"
 /* Of the one value that can be a word and a mapping. */
-#define OUTLINE_NETWORK_FORM "none, or a mapping, as in {egress: [...]}"
+#define OUTLINE_NETWORK_FORM "none, or a mapping, as in {egress: [...]} or {loopback: own}"
 
 enum outline_kind { OUTLINE_WORD, OUTLINE_LIST, OUTLINE_MAPPING };
 

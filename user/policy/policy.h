@@ -44,8 +44,9 @@ struct policy {
 	__u64 caps;	    /* capability bits that stay: a constant set in this version */
 	struct rule *rules; /* files, exec and unix of all files, in order of reading */
 	size_t nrules;
-	/* In order of the text, at most BH_MAX_DESTINATIONS; none: network: none. No name has a port twice; of
-	 * a wildcard and an entry that has the name itself and the port, that one decides. */
+	bool loopback; /* members may listen there, and connect to each other */
+	/* In order of the text, at most BH_MAX_DESTINATIONS. No name has a port twice; of a wildcard and an entry that
+	 * has the name itself and the port, that one decides. */
 	struct policy_destination *egress;
 	size_t negress;
 	char **files; /* every file read, the main one first: place.file is one of these */

@@ -233,7 +233,10 @@ static void write_network(const struct text *text, FILE *to)
 	setting("network", text->closed, to);
 	if (!text->network)
 		return;
-	fputs("network:\n  egress:\n", to);
+	fputs("network:\n", to);
+	setting("  loopback", text->network->loopback, to);
+	if (text->network->egress_count)
+		fputs("  egress:\n", to);
 	for (unsigned int i = 0; i < text->network->egress_count; i++)
 		write_destination(&text->network->egress[i], to);
 }

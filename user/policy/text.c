@@ -81,6 +81,7 @@ static const cyaml_schema_value_t destination_value = {
 };
 
 static const cyaml_schema_field_t network_fields[] = {
+	WORD("loopback", struct text_network, loopback),
 	LIST("egress", struct text_network, egress, &destination_value),
 	CYAML_FIELD_END,
 };
@@ -129,7 +130,8 @@ static const struct key_advice {
 } advices[] = {
 	{"vars", OUTLINE_VARS_FORM, NULL},
 	{"network", OUTLINE_NETWORK_FORM, "write network: none"},
-	{"network.egress", NULL, "where nothing is to be reached, write network: none"},
+	{"network.egress", NULL,
+	 "where nothing is to be reached, write network: none, or loopback: own alone"},
 };
 
 static const struct key_advice *find_advice(const char *path)
@@ -148,7 +150,6 @@ static const struct key_advice *find_advice(const char *path)
 static const struct {
 	const char *path, *reason;
 } later_keys[] = {
-	{"network.loopback", "loopback is not in this version: leave it out"},
 	{"network.listen", "listen is not in this version: leave it out"},
 };
 

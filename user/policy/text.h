@@ -48,6 +48,7 @@ struct text_destination {
 };
 
 struct text_network {
+	char *loopback;
 	struct text_destination *egress;
 	unsigned int egress_count;
 };
