@@ -57,7 +57,8 @@ int policy_compile(const struct policy *policy, const struct mounts *mounts, str
 	if (r)
 		return r;
 	automaton.head.flags = proc_flags[policy->proc] | (policy->nested ? BH_POLICY_NESTED : 0) |
-			       (policy->negress ? BH_POLICY_EGRESS : 0);
+			       (policy->negress ? BH_POLICY_EGRESS : 0) |
+			       (policy->loopback ? BH_POLICY_LOOPBACK : 0);
 	automaton.head.caps = policy->caps;
 	r = kern_policy_install(kern, &automaton, &generation, error);
 	if (r)
