@@ -383,10 +383,11 @@ static void test_check_authority(void **state _unused_)
 	unlink(path);
 }
 
-/* Every destination, with what is sent there and how much of it. */
-static void test_check_egress(void **state _unused_)
+/* Every destination, with what is sent there and how much of it; and whether members listen. */
+static void test_check_network(void **state _unused_)
 {
 #define EGRESS "egress: [{to: 'a.example.com:443,80', discloses: 'x, y', max-upload: "
+#define LOOPBACK "  loopback: members may listen there, and connect to each other\n"
 	static const struct {
 		const char *mode, *network, *text;
 	} cases[] = {
@@ -401,8 +402,15 @@ static void test_check_egress(void **state _unused_)
 		{"audit", "{" EGRESS "1536KiB}]}",
 		 "  egress, which mode audit reports and does not bound:\n"
 		 "    a.example.com:443,80: at most 1536 KiB of x, y\n"},
+		{"enforce", "{loopback: none, " EGRESS "1KiB}]}",
+		 "no shell authority\n  egress: these may be reached, and be sent\n"},
+		{"enforce", "{loopback: own, " EGRESS "1KiB}]}",
+		 LOOPBACK "  egress: these may be reached, and be sent\n"},
+		{"enforce", "{loopback: own}", LOOPBACK},
+		{"audit", "{loopback: own}", LOOPBACK},
 	};
 #undef EGRESS
+#undef LOOPBACK
 	char path[] = "/tmp/test_cli_check.XXXXXX", out[4096];
 	const char *const words[] = {"check", path, NULL};
 	int fd = mkstemp(path);
@@ -584,7 +592,7 @@ int main(void)
 		cmocka_unit_test(test_explain),
 		cmocka_unit_test(test_explain_json),
 		cmocka_unit_test(test_check_authority),
-		cmocka_unit_test(test_check_egress),
+		cmocka_unit_test(test_check_network),
 		cmocka_unit_test(test_status_authority),
 		cmocka_unit_test(test_event_find),
 		cmocka_unit_test(test_log),

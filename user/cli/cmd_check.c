@@ -106,14 +106,22 @@ static void show_destination(const struct policy_destination *destination)
 /* Disclosed, too: what leaves the host, to whom and how much of it. */
 static void show_egress(const struct policy *policy)
 {
-	if (!policy->negress)
-		puts("  network: none");
-	else if (policy->mode == BH_MODE_AUDIT)
+	if (policy->mode == BH_MODE_AUDIT)
 		puts("  egress, which mode audit reports and does not bound:");
 	else
 		puts("  egress: these may be reached, and be sent");
 	for (size_t i = 0; i < policy->negress; i++)
 		show_destination(&policy->egress[i]);
+}
+
+static void show_network(const struct policy *policy)
+{
+	if (policy->loopback)
+		puts("  loopback: members may listen there, and connect to each other");
+	else if (!policy->negress)
+		puts("  network: none");
+	if (policy->negress)
+		show_egress(policy);
 }
 
 static int check_one(const char *path, const struct policy_options *options, struct error *error)
@@ -132,7 +140,7 @@ static int check_one(const char *path, const struct policy_options *options, str
 	       (automaton.head.nwords * sizeof(*automaton.words) + 1023) / 1024);
 	r = show_authority(policy, error);
 	if (r == 0)
-		show_egress(policy);
+		show_network(policy);
 	return r;
 }
 
