@@ -17,6 +17,9 @@
 #define AF_NETLINK 16
 #define SOCK_STREAM_TYPE 1 /* linux/net.h: SOCK_STREAM, SOCK_DGRAM */
 #define SOCK_DGRAM_TYPE 2
+#define SOL_SOCKET 1 /* asm-generic/socket.h */
+#define SO_REUSEADDR 2
+#define SO_REUSEPORT 15
 #define IP_OPTIONS 4 /* linux/in.h */
 #define IP_ADD_MEMBERSHIP 35
 #define IP_ADD_SOURCE_MEMBERSHIP 39

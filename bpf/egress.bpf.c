@@ -3,7 +3,8 @@
  * The second layer: cgroup programs on each compartment's cgroup. They follow the cgroup a socket
  * was *born* in, so they also stop a socket that was made inside and handed to an outsider.
  *
- *   connect, sendmsg          to port 53: to the stub; TCP to a synthetic address: to the relay; else refused
+ *   connect, sendmsg          to port 53: to the stub; TCP to a synthetic address: to the relay; at loopback what a member
+ *                             bound there, where the policy says so; else refused
  *   recvmsg, getpeername      the outlet bears the name of what was asked for
  *
  * Nothing is redirected where nothing is refused: in audit mode what was asked for is told of, and goes its way.
@@ -107,32 +108,84 @@ static __always_inline __u16 bh_outlet_port(const struct bh_outlet *o, const str
 	return !t->six && (t->address[3] & o->netmask) == o->synthetic ? o->relay : 0;
 }
 
-/* Does the agent's own socket stand there? */
-static __always_inline bool bh_outlet_stands(struct bpf_sock_addr *ctx, const struct bh_subject *s,
-					     const struct bh_target *t, __u16 port)
+enum bh_owner { BH_OWNER_AGENT, BH_OWNER_MEMBER };
+
+/* Where a socket is looked for. */
+struct bh_corner {
+	struct bpf_sock_tuple tuple;
+	bool six, udp;
+};
+
+/* Whose socket would take what is sent there: the kernel's own search for it. */
+static __always_inline bool bh_stands(struct bpf_sock_addr *ctx, const struct bh_subject *s,
+				      struct bh_corner *c, enum bh_owner owner)
 {
-	bool six = t->six && t->udp;
-	struct bpf_sock_tuple tuple = {};
-	__u32 size = six ? sizeof(tuple.ipv6) : sizeof(tuple.ipv4);
+	__u32 size = c->six ? sizeof(c->tuple.ipv6) : sizeof(c->tuple.ipv4);
 	struct bpf_sock *sk;
 	__u64 *serial;
 	bool stands;
 
-	if (six) {
-		tuple.ipv6.daddr[3] = bpf_htonl(1);
-		tuple.ipv6.dport = bpf_htons(port);
-	} else {
-		tuple.ipv4.daddr = BH_LOOPBACK4;
-		tuple.ipv4.dport = bpf_htons(port);
-	}
-	sk = t->udp ? bpf_sk_lookup_udp(ctx, &tuple, size, BPF_F_CURRENT_NETNS, 0)
-		    : bpf_sk_lookup_tcp(ctx, &tuple, size, BPF_F_CURRENT_NETNS, 0);
+	sk = c->udp ? bpf_sk_lookup_udp(ctx, &c->tuple, size, BPF_F_CURRENT_NETNS, 0)
+		    : bpf_sk_lookup_tcp(ctx, &c->tuple, size, BPF_F_CURRENT_NETNS, 0);
 	if (!sk)
 		return false;
-	serial = bpf_sk_storage_get(&bh_outlet_sockets, sk, 0, 0);
+	serial = owner == BH_OWNER_AGENT ? bpf_sk_storage_get(&bh_outlet_sockets, sk, 0, 0)
+					 : bpf_sk_storage_get(&bh_sockets, sk, 0, 0);
 	stands = serial && *serial == s->serial;
 	bpf_sk_release(sk);
 	return stands;
+}
+
+/* Does the agent's own socket stand there? */
+static __always_inline bool bh_outlet_stands(struct bpf_sock_addr *ctx, const struct bh_subject *s,
+					     const struct bh_target *t, __u16 port)
+{
+	struct bh_corner c = {.six = t->six && t->udp, .udp = t->udp};
+
+	if (c.six) {
+		c.tuple.ipv6.daddr[3] = bpf_htonl(1);
+		c.tuple.ipv6.dport = bpf_htons(port);
+	} else {
+		c.tuple.ipv4.daddr = BH_LOOPBACK4;
+		c.tuple.ipv4.dport = bpf_htons(port);
+	}
+	return bh_stands(ctx, s, &c, BH_OWNER_AGENT);
+}
+
+/* An address of the loopback device, or none, which means it. */
+static __always_inline bool bh_is_loopback(const struct bh_target *t)
+{
+	if (t->six)
+		return !t->address[0] && !t->address[1] && !t->address[2] &&
+		       (!t->address[3] || t->address[3] == bpf_htonl(1));
+	return !t->address[3] || (t->address[3] & bpf_htonl(0xff000000)) == bpf_htonl(0x7f000000);
+}
+
+/* Did a member bind what it is sent to? A datagram's own address counts: a socket that is connected takes its
+ * peer's alone. */
+static __always_inline bool bh_is_own_loopback(struct bpf_sock_addr *ctx,
+					       const struct bh_subject *s,
+					       const struct bh_target *t)
+{
+	struct bh_corner c = {.six = t->six, .udp = t->udp};
+	struct bh_policy *policy = bh_policy_of(s);
+	struct bpf_sock *sk = ctx->sk;
+	__u16 from;
+
+	if (!policy || !(policy->flags & BH_POLICY_LOOPBACK) || !bh_is_loopback(t) || !sk)
+		return false;
+	from = t->udp ? bpf_htons(sk->src_port) : 0;
+	if (t->six) {
+		c.tuple.ipv6.saddr[3] = c.tuple.ipv6.daddr[3] = bpf_htonl(1);
+		c.tuple.ipv6.dport = bpf_htons(t->port);
+		c.tuple.ipv6.sport = from;
+	} else {
+		c.tuple.ipv4.daddr = t->address[3] ?: BH_LOOPBACK4;
+		c.tuple.ipv4.saddr = sk->src_ip4 ?: c.tuple.ipv4.daddr;
+		c.tuple.ipv4.dport = bpf_htons(t->port);
+		c.tuple.ipv4.sport = from;
+	}
+	return bh_stands(ctx, s, &c, BH_OWNER_MEMBER);
 }
 
 /* What was asked for is kept, and replaced. */
@@ -181,6 +234,8 @@ static __always_inline int bh_egress_judge(struct bpf_sock_addr *ctx, struct bh_
 		port = 0;
 	}
 	if (port && (bh_is_stub(outlet, &t) || bh_redirect(ctx, &s, &t, port, hook6)))
+		return BH_CG_ALLOW;
+	if (!port && bh_is_own_loopback(ctx, &s, &t))
 		return BH_CG_ALLOW;
 	return bh_egress_refuse(ctx, &s, r, &t, hook6);
 }

@@ -183,10 +183,11 @@ struct {
 	__type(value, struct bh_label);
 } bh_labels SEC(".maps");
 
-/* Sockets made inside: serial of the maker's compartment. A socket can outlive it. */
+/* Sockets made inside: serial of the maker's compartment. A socket can outlive it. What a listener accepts has
+ * its mark. */
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
 	__type(key, int);
 	__type(value, __u64);
 } bh_sockets SEC(".maps");

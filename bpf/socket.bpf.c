@@ -8,9 +8,10 @@
  *   socket_connect            of what is not unix: refused, unless it was made inside and born in the compartment's
  *                             cgroup, whose programs say where it leads (egress.bpf.c)
  *   socket_sendmsg            with a destination or MSG_FASTOPEN: the same; of what is revoked
- *   socket_bind               to any port that is free, on loopback or no address: what a client does
- *   socket_listen             refused
- *   socket_setsockopt         groups, which the kernel tells the network of; source routes
+ *   socket_bind               to loopback or no address; to a port that is named with loopback: own alone
+ *   socket_listen             with loopback: own
+ *   socket_setsockopt         groups, which the kernel tells the network of; source routes; sharing a port, by which
+ *                             members would have what is sent to others
  *   unix_stream_connect       by the peer's own place, its abstract name, or made inside
  *   unix_may_send             the same for datagrams
  */
@@ -23,7 +24,7 @@ static __always_inline bool bh_may_make(const struct bh_subject *s, int family, 
 {
 	struct bh_policy *policy = bh_policy_of(s);
 
-	if (!policy || !(policy->flags & BH_POLICY_EGRESS))
+	if (!policy || !(policy->flags & BH_POLICY_INET))
 		return false;
 	if (family == AF_NETLINK)
 		return protocol == NETLINK_ROUTE;
@@ -123,7 +124,7 @@ static __always_inline bool bh_is_judged_elsewhere(const struct bh_subject *s, s
 	if (family == AF_NETLINK)
 		return true;
 	policy = bh_policy_of(s);
-	return bh_is_inet(family) && policy && policy->flags & BH_POLICY_EGRESS &&
+	return bh_is_inet(family) && policy && policy->flags & BH_POLICY_INET &&
 	       bh_is_born_inside(s, sk);
 }
 
@@ -198,14 +199,22 @@ int BPF_PROG(bh_socket_sendmsg, struct socket *sock, struct msghdr *msg, int siz
 	return bh_refuse_inet(&s, &r, sock, msg->msg_name);
 }
 
-/* What clients bind to before they connect: a port that the kernel chooses, at loopback or no address. Where the
- * socket's packets go is not decided by that. */
-static __noinline bool bh_is_free_port(const void *address)
+static __always_inline bool bh_may_listen(const struct bh_subject *s)
+{
+	struct bh_policy *policy = bh_policy_of(s);
+
+	return policy && policy->flags & BH_POLICY_LOOPBACK;
+}
+
+/* Loopback or no address, by which nothing comes or goes but over loopback (flow.bpf.c). A port that is not named is what
+ * clients bind to before they connect. */
+static __noinline bool bh_may_bind(const struct bh_subject *s, const void *address)
 {
 	struct sockaddr_in6 a = {};
 	__u32 *words = a.sin6_addr.in6_u.u6_addr32;
 
-	if (!address || bpf_probe_read_kernel(&a, sizeof(a), address) || a.sin6_port)
+	if (!address || bpf_probe_read_kernel(&a, sizeof(a), address) ||
+	    (a.sin6_port && !bh_may_listen(s)))
 		return false;
 	if (a.sin6_family != AF_INET6)
 		/* sockaddr_in: the address follows the port, where sin6_flowinfo stands. */
@@ -224,7 +233,8 @@ int BPF_PROG(bh_socket_bind, struct socket *sock, struct sockaddr *address, int 
 
 	BH_ENTER(s, SOCKET_BIND, ret);
 	family = bh_socket_family(sock);
-	if (bh_is_judged_elsewhere(&s, sock, family) && (!bh_is_inet(family) || bh_is_free_port(address)))
+	if (bh_is_judged_elsewhere(&s, sock, family) &&
+	    (!bh_is_inet(family) || bh_may_bind(&s, address)))
 		return 0;
 	return bh_refuse_inet(&s, &r, sock, address);
 }
@@ -233,17 +243,22 @@ SEC("lsm/socket_listen")
 int BPF_PROG(bh_socket_listen, struct socket *sock, int backlog, int ret)
 {
 	struct bh_refusal r = BH_REFUSAL(SOCKET_LISTEN, BH_REASON_NETWORK);
+	__u16 family;
 
 	BH_ENTER(s, SOCKET_LISTEN, ret);
-	if (bh_socket_family(sock) == AF_UNIX)
+	family = bh_socket_family(sock);
+	if (family == AF_UNIX ||
+	    (bh_may_listen(&s) && bh_is_judged_elsewhere(&s, sock, family)))
 		return 0;
 	return bh_refuse_inet(&s, &r, sock, NULL);
 }
 
 /* Who joins a group makes the kernel itself tell the network of it, by a socket of the kernel's own. Of what is also
  * an option of UDP's or TCP's level none has such a number. */
-static __always_inline bool bh_reaches_out(int level, int name)
+static __always_inline bool bh_reaches_out(int level, int name, short type)
 {
+	if (level == SOL_SOCKET)
+		return name == SO_REUSEPORT || (name == SO_REUSEADDR && type == SOCK_DGRAM_TYPE);
 	if (level == IPPROTO_IP)
 		return name == IP_OPTIONS || name == IP_ADD_MEMBERSHIP ||
 		       name == IP_ADD_SOURCE_MEMBERSHIP || name == IP_MSFILTER ||
@@ -261,7 +276,7 @@ int BPF_PROG(bh_socket_setsockopt, struct socket *sock, int level, int name, int
 	struct bh_refusal r = BH_REFUSAL(SOCKET_SETSOCKOPT, BH_REASON_NETWORK);
 
 	BH_ENTER(s, SOCKET_SETSOCKOPT, ret);
-	if (!bh_is_inet(bh_socket_family(sock)) || !bh_reaches_out(level, name))
+	if (!bh_is_inet(bh_socket_family(sock)) || !bh_reaches_out(level, name, sock->type))
 		return 0;
 	return bh_refuse_inet(&s, &r, sock, NULL);
 }
