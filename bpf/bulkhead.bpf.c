@@ -16,6 +16,7 @@
 #include "append.bpf.c"
 #include "egress.bpf.c"
 #include "flow.bpf.c"
+#include "fence.bpf.c"
 #include "task.bpf.c"
 #include "guard.bpf.c"
 #include "mount.bpf.c"

@@ -346,6 +346,36 @@ struct {
 } bh_flows SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, BH_MAX_FENCE);
+	__type(key, struct bh_fence_key4);
+	__type(value, __u32);
+} bh_fence4 SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, BH_MAX_FENCE);
+	__type(key, struct bh_fence_key6);
+	__type(value, __u32);
+} bh_fence6 SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, BH_MAX_RESOLVERS);
+	__type(key, struct bh_resolver);
+	__type(value, __u32);
+} bh_resolvers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} bh_fence_refusals SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);

@@ -10,6 +10,41 @@
 #include <bpf/bpf_endian.h>
 
 #define BH_PORT_DNS 53
+#define BH_CG_REFUSE 0
+#define BH_CG_ALLOW 1
+
+#define BH_LOOPBACK4 bpf_htonl(0x7f000001)
+#define BH_MAPPED bpf_htonl(0xffff)
+
+/* Where to, as the hook was told. */
+struct bh_target {
+	__u32 address[4]; /* IPv4 mapped; network byte order */
+	__u16 port;	  /* host byte order */
+	bool six;	  /* of an address family that is not IPv4, nor mapped */
+	bool udp;
+};
+
+static __always_inline bool bh_is_mapped(const __u32 address[4])
+{
+	return !address[0] && !address[1] && address[2] == BH_MAPPED;
+}
+
+static __always_inline void bh_target_read(struct bpf_sock_addr *ctx, bool hook6,
+					   struct bh_target *t)
+{
+	t->port = bpf_ntohs(ctx->user_port);
+	t->udp = ctx->protocol == IPPROTO_UDP;
+	if (hook6) {
+		t->address[0] = ctx->user_ip6[0];
+		t->address[1] = ctx->user_ip6[1];
+		t->address[2] = ctx->user_ip6[2];
+		t->address[3] = ctx->user_ip6[3];
+	} else {
+		t->address[2] = BH_MAPPED;
+		t->address[3] = ctx->user_ip4;
+	}
+	t->six = hook6 && !bh_is_mapped(t->address);
+}
 
 static __always_inline bool bh_egress_subject(struct bh_subject *s)
 {

@@ -261,6 +261,30 @@ struct bh_flow {
 	__u32 pad;
 };
 
+/* The relay's fence: the table of addresses, by the longest prefix. Network byte order. */
+enum bh_fence {
+	BH_FENCE_CLOSED,
+	BH_FENCE_PUBLIC,
+	BH_FENCE_NAT64, /* the last four bytes are an address of IPv4, which has to be public */
+};
+
+struct bh_fence_key4 {
+	__u32 length; /* in bits, host byte order, as the kernel's tries have it */
+	__u32 address;
+};
+
+struct bh_fence_key6 {
+	__u32 length;
+	__u32 address[4];
+};
+
+/* Where the relay asks for names. */
+struct bh_resolver {
+	__u32 address[4]; /* IPv4 mapped; network byte order */
+	__u32 port;	  /* host byte order */
+	__u32 protocol;
+};
+
 /* Counters of a compartment. refused + noted = reported + quiet + lost, at any quiet moment. */
 struct bh_tally {
 	__u64 seq;     /* events numbered so far */

@@ -87,6 +87,10 @@
 /* Connections on their way to the relay, which takes them within milliseconds. At the bound: the relay resets
  * what it cannot find. */
 #define BH_MAX_FLOWS 65536
+/* Rows of the relay's fence for one family, and resolvers (twice: TCP and UDP): the table has 60, an operator names
+ * eight of each. At the bound: the relay does not start. */
+#define BH_MAX_FENCE 128
+#define BH_MAX_RESOLVERS 32
 /* Bytes of one policy file: an inventory of 10,000 paths is one MiB. At the bound: it does not load.
  */
 #define BH_MAX_POLICY_BYTES (4u << 20)

@@ -39,26 +39,33 @@ static void egress_dir(char *buffer, size_t size, __u64 cgroup_id)
 	snprintf(buffer, size, KERN_PIN_DIR "/egress/%llu", (unsigned long long)cgroup_id);
 }
 
+int kern_cgroup_link(struct kern *kern, enum kern_prog prog, int cgroup_fd, int attach_type,
+		     const char *path)
+{
+	_cleanup_close_ int link = -1;
+
+	if (access(path, F_OK) == 0)
+		return 0;
+	link = bpf_link_create(kern->progs[prog], cgroup_fd, (enum bpf_attach_type)attach_type, NULL);
+	return link < 0 || bpf_obj_pin(link, path) < 0 ? -errno : 0;
+}
+
 static int attach_one(struct kern *kern, size_t i, int cgroup_fd, __u64 cgroup_id,
 		      __u32 compartment, const char *dir)
 {
 	struct bpf_cgroup_storage_key key = {.cgroup_inode_id = cgroup_id,
 					     .attach_type = attachments[i].type};
-	_cleanup_close_ int link = -1;
 	char path[PATH_MAX];
+	int r;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, attachments[i].name);
-	if (access(path, F_OK) == 0)
-		return 0;
-	link = bpf_link_create(kern->progs[attachments[i].prog], cgroup_fd, attachments[i].type,
-			       NULL);
-	if (link < 0)
-		return -errno;
+	r = kern_cgroup_link(kern, attachments[i].prog, cgroup_fd, attachments[i].type, path);
+	if (r < 0 || !attachments[i].is_told)
+		return r;
 	/* The storage exists from the attachment on. */
-	if (attachments[i].is_told &&
-	    bpf_map_update_elem(kern->maps[KERN_MAP_EGRESS], &key, &compartment, BPF_EXIST) < 0)
-		return -errno;
-	return bpf_obj_pin(link, path) < 0 ? -errno : 0;
+	return bpf_map_update_elem(kern->maps[KERN_MAP_EGRESS], &key, &compartment, BPF_EXIST) < 0
+		       ? -errno
+		       : 0;
 }
 
 int kern_egress_attach(struct kern *kern, const char *cgroup_path, __u64 cgroup_id,

@@ -26,6 +26,10 @@ struct btf;
 	X(OUTLETS, "bh_outlets")           \
 	X(OUTLET_SOCKETS, "bh_outlet_sockets") \
 	X(FLOWS, "bh_flows")               \
+	X(FENCE4, "bh_fence4")             \
+	X(FENCE6, "bh_fence6")             \
+	X(RESOLVERS, "bh_resolvers")       \
+	X(FENCE_REFUSALS, "bh_fence_refusals") \
 	X(QUERIES, "bh_queries")           \
 	X(METAS, "bh_metas")               \
 	X(REVOKED, "bh_revoked")           \
@@ -50,7 +54,11 @@ enum kern_map { KERN_MAPS(KERN_MAP_ENUM_) KERN_MAP_COUNT };
 	X(PEERNAME6, "bh_getpeername6") \
 	X(SOCKOPS, "bh_sockops")     \
 	X(WIRE_OUT, "bh_wire_out")   \
-	X(WIRE_IN, "bh_wire_in")
+	X(WIRE_IN, "bh_wire_in")       \
+	X(FENCE_CONNECT4, "bh_fence_connect4") \
+	X(FENCE_CONNECT6, "bh_fence_connect6") \
+	X(FENCE_SENDMSG4, "bh_fence_sendmsg4") \
+	X(FENCE_SENDMSG6, "bh_fence_sendmsg6")
 
 #define KERN_PROG_ENUM_(name, text) KERN_PROG_##name,
 enum kern_prog { KERN_PROGS(KERN_PROG_ENUM_) KERN_PROG_COUNT };
@@ -120,6 +128,10 @@ int kern_table_open(struct kern *kern, __u32 index);
 /* A descriptor of the table with a's words: of one that stands already, else of a new one, frozen.
  * -EDQUOT when the host's tables would exceed BH_MAX_HOST_PAGES, or -errno. */
 int kern_table_get(struct kern *kern, const struct automaton *a, const struct bh_policy *head);
+/* --- egress.c --- */
+/* Attaches a program to a cgroup (a descriptor of it), pinned at `path`; one that is pinned there is let stand. */
+int kern_cgroup_link(struct kern *kern, enum kern_prog prog, int cgroup_fd, int attach_type,
+		     const char *path);
 /* --- pins.c --- */
 /* Forgets what a generation denies, and files and names that no other generation speaks of. */
 void kern_pins_forget(struct kern *kern, __u32 generation);

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 #include <bulkhead/abi.h>
 #include "base/log.h"
+#include "policy/address.h"
 #include "policy/automaton.h"
 
 #define KERN_PIN_DIR "/sys/fs/bpf/bulkhead-1" /* by BH_ABI */
@@ -138,6 +139,20 @@ int kern_outlets_clear(struct kern *kern, __u32 compartment);
 int kern_outlet_mark(struct kern *kern, int socket_fd, __u64 serial);
 /* The map of flows (struct bh_flow_key to struct bh_flow), for who takes connections. The set's. */
 int kern_flows_fd(const struct kern *kern);
+
+/* --- the relay's fence --- */
+struct kern_resolver {
+	struct address address;
+	__u16 port;
+};
+/* What may be dialled from the relay's cgroup: what is public by the table and the rules, and the resolvers. In place of
+ * what was said before; until it is whole, less may be. -ENOSPC. */
+int kern_fence_fill(struct kern *kern, const struct address_rules *rules,
+		    const struct kern_resolver *resolvers, size_t n);
+/* The fence around this cgroup and what is born in it; links pinned. Idempotent; another one's fence is taken down. */
+int kern_fence_attach(struct kern *kern, const char *cgroup_path, struct error *error);
+int kern_fence_detach(struct kern *kern);
+int kern_fence_refused(struct kern *kern, __u64 *ret);
 
 /* --- superblocks --- */
 /* The superblock entry behind each of n descriptors of this process (O_PATH ones too), learnt when
