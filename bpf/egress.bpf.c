@@ -127,9 +127,8 @@ static __always_inline bool bh_is_loopback(const struct bh_target *t)
 
 /* Did a member bind what it is sent to? A datagram's own address counts: a socket that is connected takes its
  * peer's alone. */
-static __always_inline bool bh_is_own_loopback(struct bpf_sock_addr *ctx,
-					       const struct bh_subject *s,
-					       const struct bh_target *t)
+static __always_inline bool
+bh_is_own_loopback(struct bpf_sock_addr *ctx, const struct bh_subject *s, const struct bh_target *t)
 {
 	struct bh_corner c = {.six = t->six, .udp = t->udp};
 	struct bh_policy *policy = bh_policy_of(s);

@@ -218,7 +218,8 @@ static __noinline bool bh_may_bind(const struct bh_subject *s, const void *addre
 		return false;
 	if (a.sin6_family != AF_INET6)
 		/* sockaddr_in: the address follows the port, where sin6_flowinfo stands. */
-		return !a.sin6_flowinfo || (a.sin6_flowinfo & bpf_htonl(0xff000000)) == bpf_htonl(0x7f000000);
+		return !a.sin6_flowinfo ||
+		       (a.sin6_flowinfo & bpf_htonl(0xff000000)) == bpf_htonl(0x7f000000);
 	if (!words[0] && !words[1] && !words[2])
 		return !words[3] || words[3] == bpf_htonl(1);
 	return !words[0] && !words[1] && words[2] == bpf_htonl(0xffff) &&
@@ -247,8 +248,7 @@ int BPF_PROG(bh_socket_listen, struct socket *sock, int backlog, int ret)
 
 	BH_ENTER(s, SOCKET_LISTEN, ret);
 	family = bh_socket_family(sock);
-	if (family == AF_UNIX ||
-	    (bh_may_listen(&s) && bh_is_judged_elsewhere(&s, sock, family)))
+	if (family == AF_UNIX || (bh_may_listen(&s) && bh_is_judged_elsewhere(&s, sock, family)))
 		return 0;
 	return bh_refuse_inet(&s, &r, sock, NULL);
 }
@@ -264,10 +264,9 @@ static __always_inline bool bh_reaches_out(int level, int name, short type)
 		       name == IP_ADD_SOURCE_MEMBERSHIP || name == IP_MSFILTER ||
 		       name == MCAST_JOIN_GROUP || name == MCAST_JOIN_SOURCE_GROUP ||
 		       name == MCAST_MSFILTER;
-	return level == IPPROTO_IPV6 &&
-	       (name == IPV6_ADD_MEMBERSHIP || name == IPV6_JOIN_ANYCAST || name == IPV6_RTHDR ||
-		name == MCAST_JOIN_GROUP || name == MCAST_JOIN_SOURCE_GROUP ||
-		name == MCAST_MSFILTER);
+	return level == IPPROTO_IPV6 && (name == IPV6_ADD_MEMBERSHIP || name == IPV6_JOIN_ANYCAST ||
+					 name == IPV6_RTHDR || name == MCAST_JOIN_GROUP ||
+					 name == MCAST_JOIN_SOURCE_GROUP || name == MCAST_MSFILTER);
 }
 
 SEC("lsm/socket_setsockopt")

@@ -127,7 +127,7 @@ enum bh_policy_flag {
 	BH_POLICY_PROC_PEERS = 1 << 2, /* with PROC_SELF: that of every member, too */
 	BH_POLICY_APPEND =
 		1 << 3, /* a name may be appended to and not written; filled in by kern */
-	BH_POLICY_EGRESS = 1 << 4, /* TCP and UDP sockets, whose destinations the outlets are */
+	BH_POLICY_EGRESS = 1 << 4,   /* TCP and UDP sockets, whose destinations the outlets are */
 	BH_POLICY_LOOPBACK = 1 << 5, /* and what members listen on at loopback */
 };
 #define BH_POLICY_INET (BH_POLICY_EGRESS | BH_POLICY_LOOPBACK)

@@ -96,7 +96,7 @@ enum bh_plane {
 	X(NONE, "no reason")                                                             \
 	X(NO_RULE, "no rule of the policy allows it")                                    \
 	X(CLOSED, "closed to every compartment")                                         \
-	X(NETWORK, "the policy opens no way there")                                        \
+	X(NETWORK, "the policy opens no way there")                                      \
 	X(JIT, "writable and executable memory needs jit: true on the program")          \
 	X(RIGHTS, "the new name would have rights that the old one has not")             \
 	X(OUTSIDER, "the target is outside the compartment")                             \

@@ -43,7 +43,8 @@ static struct sockaddr_in6 address_of(const char *text, int port, socklen_t *ret
 static int waiting_socket(const char *address, int type)
 {
 	const struct timeval wait = {.tv_sec = WAIT_MS / 1000};
-	int fd = socket(address && strchr(address, ':') ? AF_INET6 : AF_INET, type | SOCK_CLOEXEC, 0);
+	int fd = socket(address && strchr(address, ':') ? AF_INET6 : AF_INET, type | SOCK_CLOEXEC,
+			0);
 
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));

@@ -104,8 +104,8 @@ static int end_open(int family, int type)
 	struct peer at = peer_of(family == AF_INET ? "127.0.0.1" : "::1", 0);
 	int fd = socket(family, type | SOCK_CLOEXEC, 0);
 
-	if (fd >= 0 && (bind(fd, peer_at(&at), at.length) < 0 ||
-			(type == SOCK_STREAM && listen(fd, 16) < 0)))
+	if (fd >= 0 &&
+	    (bind(fd, peer_at(&at), at.length) < 0 || (type == SOCK_STREAM && listen(fd, 16) < 0)))
 		perror("an end");
 	return fd;
 }
@@ -158,7 +158,8 @@ static int take_flow(struct cell *cell, const struct ends *ends, int *ret_fd, st
 		return -errno;
 	key.address = from.sin_addr.s_addr;
 	key.port = ntohs(from.sin_port);
-	return bpf_map_lookup_and_delete_elem(kern_flows_fd(cell->kern), &key, ret) < 0 ? -errno : 0;
+	return bpf_map_lookup_and_delete_elem(kern_flows_fd(cell->kern), &key, ret) < 0 ? -errno
+											: 0;
 }
 
 /* Answers one datagram, with what it said. */
@@ -172,7 +173,8 @@ static int answer(int fd)
 	if (poll(&wait, 1, WAIT_MS) != 1)
 		return -ETIMEDOUT;
 	n = recvfrom(fd, bytes, sizeof(bytes), 0, peer_at(&from), &from.length);
-	return n < 0 || sendto(fd, bytes, (size_t)n, 0, peer_at(&from), from.length) != n ? -errno : 0;
+	return n < 0 || sendto(fd, bytes, (size_t)n, 0, peer_at(&from), from.length) != n ? -errno
+											  : 0;
 }
 
 /* --- what members do; errno or 0 --- */
@@ -223,7 +225,8 @@ static const char *last_event(struct cell *cell)
 	if (cell->nevents) {
 		const struct bh_event *e = &cell->events[cell->nevents - 1].head;
 
-		snprintf(text, sizeof(text), "; %s: %s", hook_name(e->hook), reason_text(e->reason));
+		snprintf(text, sizeof(text), "; %s: %s", hook_name(e->hook),
+			 reason_text(e->reason));
 	}
 	return text;
 }
@@ -280,9 +283,9 @@ static int check_connect(struct cell *cell, const struct ends *ends, const struc
 	CHECK(flow.serial == ends->outlet.serial && flow.compartment == cell->id &&
 		      flow.port == way->port,
 	      "%s: a flow of compartment %u to port %u", way->to, flow.compartment, flow.port);
-	CHECK(flow.address == (strstr(way->to, SYNTHETIC) ? inet_addr(SYNTHETIC) :
-			       strchr(way->to, ':')	  ? 0 :
-							    inet_addr(way->to)),
+	CHECK(flow.address == (strstr(way->to, SYNTHETIC) ? inet_addr(SYNTHETIC)
+			       : strchr(way->to, ':')	  ? 0
+							  : inet_addr(way->to)),
 	      "%s: a flow to %08x", way->to, ntohl(flow.address));
 	return 0;
 }
@@ -494,11 +497,8 @@ static const struct corner closed_places[] = {
 	{AF_INET6, 0, "2001:db8::1"}, {AF_INET6, 0, "::7f00:1"},
 };
 static const struct corner open_places[] = {
-	{AF_INET, 0, "127.0.0.1"},
-	{AF_INET, 0, "0.0.0.0"},
-	{AF_INET6, 0, "::1"},
-	{AF_INET6, 0, "::"},
-	{AF_INET6, 0, "::ffff:127.0.0.1"},
+	{AF_INET, 0, "127.0.0.1"}, {AF_INET, 0, "0.0.0.0"},	      {AF_INET6, 0, "::1"},
+	{AF_INET6, 0, "::"},	   {AF_INET6, 0, "::ffff:127.0.0.1"},
 };
 
 static int case_bind(struct kern *kern)
@@ -636,10 +636,8 @@ static int do_detour(void *data)
 	const enum detour detour = *(enum detour *)data;
 	struct peer to = peer_of(OUTSIDE, 53);
 	struct iovec bytes = {(void *)"secret", 6};
-	struct msghdr msg = {.msg_name = &to.at,
-			     .msg_namelen = to.length,
-			     .msg_iov = &bytes,
-			     .msg_iovlen = 1};
+	struct msghdr msg = {
+		.msg_name = &to.at, .msg_namelen = to.length, .msg_iov = &bytes, .msg_iovlen = 1};
 	char control[128] __attribute__((aligned(8))) = {};
 	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM, 0);
 
@@ -666,8 +664,8 @@ static int check_detour(struct cell *cell, enum detour detour)
 	usleep(50000);
 	after = cell_tally(cell);
 	CHECK(wire_packets() == then, "detour %d: the packet is on the wire", detour);
-	CHECK(after.strayed == before.strayed + 1, "detour %d: strayed %llu, then %llu; %s%s", detour,
-	      before.strayed, after.strayed, outcome_text(r), last_event(cell));
+	CHECK(after.strayed == before.strayed + 1, "detour %d: strayed %llu, then %llu; %s%s",
+	      detour, before.strayed, after.strayed, outcome_text(r), last_event(cell));
 	return 0;
 }
 
@@ -837,7 +835,8 @@ static int case_foreign(struct kern *kern)
 		const struct way *way = &foreigners[i].way;
 
 		foreign = socket(way->family, way->type, 0);
-		r = check_refused(cell, do_foreign, (void *)way, foreigners[i].hook, EACCES, way->to);
+		r = check_refused(cell, do_foreign, (void *)way, foreigners[i].hook, EACCES,
+				  way->to);
 		close(foreign);
 		if (r)
 			return r;

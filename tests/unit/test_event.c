@@ -191,7 +191,7 @@ static const struct sample samples[] = {
 		TAIL("\x0a\x01\x02\x03"),
 		.line = "12:03:04 demo node[812]: connect to 10.1.2.3:443 refused (EACCES): the "
 			"policy "
-			"opens no network [connect4 #12]",
+			"opens no way there [connect4 #12]",
 	},
 	{
 		.hook = BH_HOOK_CONNECT6,
@@ -201,7 +201,7 @@ static const struct sample samples[] = {
 		TAIL("\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x35"),
 		.line = "12:03:04 demo node[812]: connect to [2001:db8::35]:53 refused (EACCES): "
 			"the "
-			"policy opens no network [connect6 #12]",
+			"policy opens no way there [connect6 #12]",
 	},
 	{
 		.hook = BH_HOOK_SOCKET_CREATE,

@@ -245,7 +245,7 @@ static void judge_socket(struct inventory *inv, const struct held *h)
 		refuse(inv, h, EXISTING_SOCKETS, "", "it cannot be looked at");
 	else
 		refuse(inv, h, EXISTING_SOCKETS, family_name(family),
-		       "the policy opens no network");
+		       "the policy opens no way there");
 }
 
 /* --- files --- */

@@ -46,7 +46,8 @@ int kern_cgroup_link(struct kern *kern, enum kern_prog prog, int cgroup_fd, int 
 
 	if (access(path, F_OK) == 0)
 		return 0;
-	link = bpf_link_create(kern->progs[prog], cgroup_fd, (enum bpf_attach_type)attach_type, NULL);
+	link = bpf_link_create(kern->progs[prog], cgroup_fd, (enum bpf_attach_type)attach_type,
+			       NULL);
 	return link < 0 || bpf_obj_pin(link, path) < 0 ? -errno : 0;
 }
 

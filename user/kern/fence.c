@@ -33,8 +33,8 @@ static int put_row(struct kern *kern, const struct address_block *block, __u32 v
 
 	memcpy(&four.address, block->address.bytes, sizeof(four.address));
 	memcpy(six.address, block->address.bytes, sizeof(six.address));
-	if (bpf_map_update_elem(kern->maps[is_four ? KERN_MAP_FENCE4 : KERN_MAP_FENCE6], key, &value,
-				BPF_ANY) < 0)
+	if (bpf_map_update_elem(kern->maps[is_four ? KERN_MAP_FENCE4 : KERN_MAP_FENCE6], key,
+				&value, BPF_ANY) < 0)
 		return errno == ENOSPC || errno == E2BIG ? -ENOSPC : -errno;
 	return 0;
 }
@@ -154,5 +154,6 @@ int kern_fence_refused(struct kern *kern, __u64 *ret)
 {
 	__u32 zero = 0;
 
-	return bpf_map_lookup_elem(kern->maps[KERN_MAP_FENCE_REFUSALS], &zero, ret) < 0 ? -errno : 0;
+	return bpf_map_lookup_elem(kern->maps[KERN_MAP_FENCE_REFUSALS], &zero, ret) < 0 ? -errno
+											: 0;
 }

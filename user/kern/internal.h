@@ -8,32 +8,32 @@
 struct btf;
 
 /* Maps that user space opens by name when it adopts a pinned set. */
-#define KERN_MAPS(X)                       \
-	X(COMPARTMENTS, "bh_compartments") \
-	X(CGROUPS, "bh_cgroups")           \
-	X(POLICIES, "bh_policies")         \
-	X(TABLES, "bh_tables")             \
-	X(SUPERBLOCKS, "bh_superblocks")   \
-	X(STARTS, "bh_starts")             \
-	X(MADE, "bh_made")                 \
-	X(PINS, "bh_pins")                 \
-	X(PIN_DIRS, "bh_pin_directories")  \
-	X(PIN_NAMES, "bh_pin_names")       \
-	X(PIN_RULES, "bh_pin_rules")       \
-	X(TALLIES, "bh_tallies")           \
-	X(RING, "bh_ring")                 \
-	X(EGRESS, "bh_egress")             \
-	X(OUTLETS, "bh_outlets")           \
+#define KERN_MAPS(X)                           \
+	X(COMPARTMENTS, "bh_compartments")     \
+	X(CGROUPS, "bh_cgroups")               \
+	X(POLICIES, "bh_policies")             \
+	X(TABLES, "bh_tables")                 \
+	X(SUPERBLOCKS, "bh_superblocks")       \
+	X(STARTS, "bh_starts")                 \
+	X(MADE, "bh_made")                     \
+	X(PINS, "bh_pins")                     \
+	X(PIN_DIRS, "bh_pin_directories")      \
+	X(PIN_NAMES, "bh_pin_names")           \
+	X(PIN_RULES, "bh_pin_rules")           \
+	X(TALLIES, "bh_tallies")               \
+	X(RING, "bh_ring")                     \
+	X(EGRESS, "bh_egress")                 \
+	X(OUTLETS, "bh_outlets")               \
 	X(OUTLET_SOCKETS, "bh_outlet_sockets") \
-	X(FLOWS, "bh_flows")               \
-	X(FENCE4, "bh_fence4")             \
-	X(FENCE6, "bh_fence6")             \
-	X(RESOLVERS, "bh_resolvers")       \
+	X(FLOWS, "bh_flows")                   \
+	X(FENCE4, "bh_fence4")                 \
+	X(FENCE6, "bh_fence6")                 \
+	X(RESOLVERS, "bh_resolvers")           \
 	X(FENCE_REFUSALS, "bh_fence_refusals") \
-	X(QUERIES, "bh_queries")           \
-	X(METAS, "bh_metas")               \
-	X(REVOKED, "bh_revoked")           \
-	X(ASK, "data_ask")                 \
+	X(QUERIES, "bh_queries")               \
+	X(METAS, "bh_metas")                   \
+	X(REVOKED, "bh_revoked")               \
+	X(ASK, "data_ask")                     \
 	X(CACHE, "data_cache")
 
 #define KERN_MAP_ENUM_(name, text) KERN_MAP_##name,
@@ -41,20 +41,20 @@ enum kern_map { KERN_MAPS(KERN_MAP_ENUM_) KERN_MAP_COUNT };
 #undef KERN_MAP_ENUM_
 
 /* Programs that are not attached for good: iterators, and cgroup programs. */
-#define KERN_PROGS(X)                \
-	X(ITER_TASK, "bh_iter_task") \
-	X(ITER_FILE, "bh_iter_file") \
-	X(CONNECT4, "bh_connect4")   \
-	X(CONNECT6, "bh_connect6")   \
-	X(SENDMSG4, "bh_sendmsg4")   \
-	X(SENDMSG6, "bh_sendmsg6")   \
-	X(RECVMSG4, "bh_recvmsg4")   \
-	X(RECVMSG6, "bh_recvmsg6")   \
-	X(PEERNAME4, "bh_getpeername4") \
-	X(PEERNAME6, "bh_getpeername6") \
-	X(SOCKOPS, "bh_sockops")     \
-	X(WIRE_OUT, "bh_wire_out")   \
-	X(WIRE_IN, "bh_wire_in")       \
+#define KERN_PROGS(X)                          \
+	X(ITER_TASK, "bh_iter_task")           \
+	X(ITER_FILE, "bh_iter_file")           \
+	X(CONNECT4, "bh_connect4")             \
+	X(CONNECT6, "bh_connect6")             \
+	X(SENDMSG4, "bh_sendmsg4")             \
+	X(SENDMSG6, "bh_sendmsg6")             \
+	X(RECVMSG4, "bh_recvmsg4")             \
+	X(RECVMSG6, "bh_recvmsg6")             \
+	X(PEERNAME4, "bh_getpeername4")        \
+	X(PEERNAME6, "bh_getpeername6")        \
+	X(SOCKOPS, "bh_sockops")               \
+	X(WIRE_OUT, "bh_wire_out")             \
+	X(WIRE_IN, "bh_wire_in")               \
 	X(FENCE_CONNECT4, "bh_fence_connect4") \
 	X(FENCE_CONNECT6, "bh_fence_connect6") \
 	X(FENCE_SENDMSG4, "bh_fence_sendmsg4") \
