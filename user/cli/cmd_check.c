@@ -104,7 +104,7 @@ static void show_destination(const struct policy_destination *destination)
 }
 
 /* Disclosed, too: what leaves the host, to whom and how much of it. */
-static void show_network(const struct policy *policy)
+static void show_destinations(const struct policy *policy)
 {
 	if (policy->mode == BH_MODE_AUDIT)
 		puts("  egress, which mode audit reports and does not bound:");
@@ -121,7 +121,7 @@ static void show_network(const struct policy *policy)
 	else if (!policy->negress)
 		puts("  network: none");
 	if (policy->negress)
-		show_network(policy);
+		show_destinations(policy);
 }
 
 static int check_one(const char *path, const struct policy_options *options, struct error *error)
