@@ -4,7 +4,7 @@
  * the agent leaves it as descriptor CHANNEL_FD. The agent is root and believed; what comes back is a program's that
  * strangers talk to: read with care, and bounded.
  *
- * Compartments are named by their serial number, which is never given twice.
+ * Compartments are named by their serial number, which is never given twice. An ADDRESS is a text: "198.18.0.1".
  *
  * From the agent; each is answered by {"is": "done", "of": DO, "serial": N} or {"is": "failed", "of": DO, "serial": N,
  * "error": TEXT, "errno": NUMBER}, in their order:
@@ -17,7 +17,8 @@
  *					in place of those before; what is not listed any more is cut
  *	{"do": "listen", "serial": N, "netns": COOKIE, "sockets": ["relay", "stub4", "stub6"]}
  *					with a descriptor for each word; more than once: other network namespaces
- *	{"do": "grant", "serial": N, "only": [NAME...], "for-ms": N}	both may be left out: all that is listed, for good
+ *	{"do": "grant", "serial": N, "only": [NAME...], "for-ms": N}	both may be left out: all that is listed, for good;
+ *					in place of the grant before. A NAME may begin with "*.", as an entry's
  *	{"do": "revoke", "serial": N}						flows are cut
  *	{"do": "close", "serial": N}						and so are they here
  *
@@ -25,9 +26,12 @@
  *
  *	{"is": "gave", "serial": N, "names": [[ADDRESS, NAME]...]}	to be kept, and adopted by the next process
  *	{"is": "event", "serial": N, "what": "query" | "connect" | "flow", ...}		for the stream of events
- *	    query	"name", "type", "outcome" (answer_outcome_names), unless it was answered
- *	    connect	"name", "port", "outcome", "reason": it was not connected
- *	    flow	"name", "port", "address", "outcome" (flow_outcome_names), "up", "down", "ms": it ended
+ *	    query	"name", "type" ("AAAA"), "outcome" (answer_outcome_names), unless it was answered
+ *	    connect	"name", "port", "outcome" (egressd/relay.h), "reason": it was not connected
+ *	    flow	"name", "port", "address" (that was dialled), "outcome" (flow_outcome_names), "up", "down", "ms": it
+ *			ended
+ *			"count": N of a query or connect: it stands for so many; the first of its kind is told at once,
+ *			those that follow within seconds together. Left out: one
  *	{"is": "lost", "count": N}	events that could not be sent since the last such message
  */
 #ifndef EGRESS_CHANNEL_H
