@@ -29,7 +29,7 @@ LIB     := $(BUILD)/libbulkhead.a
 objects  = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(1)))
 LIB_OBJ := $(call objects,$(LAYERS:%=user/%/*.c))
 EGRESS_OBJ := $(call objects,user/egress/*.c)
-PROGS   := $(BUILD)/bin/bulkhead $(BUILD)/bin/bulkheadd
+PROGS   := $(BUILD)/bin/bulkhead $(BUILD)/bin/bulkheadd $(BUILD)/bin/bulkhead-egressd
 # Cases that a unit test and the kernel's code are given alike.
 CASES_OBJ := $(patsubst %,$(BUILD)/tests/diff/%.o,draw globs paths world reference answer)
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
@@ -63,6 +63,8 @@ $(LIB): $(LIB_OBJ)
 
 $(BUILD)/bin/bulkhead: $(call objects,user/cli/*.c) $(LIB)
 $(BUILD)/bin/bulkheadd: $(call objects,user/daemon/*.c) $(LIB)
+$(BUILD)/bin/bulkhead-egressd: $(call objects,user/egressd/*.c) $(EGRESS_OBJ) $(LIB)
+$(BUILD)/bin/bulkhead-egressd: LIBS := -lsystemd -ljansson -lldns -lmnl -lunbound -lseccomp
 $(PROGS):
 	@mkdir -p $(@D)
 	$(call say,LINK)
@@ -70,8 +72,10 @@ $(PROGS):
 
 $(BUILD)/tests/unit/test_cli: $(filter-out %/main.o,$(call objects,user/cli/*.c))
 $(BUILD)/tests/unit/test_daemon: $(filter-out %/main.o,$(call objects,user/daemon/*.c))
-EGRESS_TESTS := $(patsubst %,$(BUILD)/tests/unit/test_%,egress hello route dial resolve reach flow guard)
+EGRESS_TESTS := $(patsubst %,$(BUILD)/tests/unit/test_%,egress hello route dial resolve reach flow guard egressd)
 $(EGRESS_TESTS): $(EGRESS_OBJ)
+$(BUILD)/tests/unit/test_egressd: $(filter-out %/main.o,$(call objects,user/egressd/*.c)) | $(BUILD)/bin/bulkhead-egressd
+$(BUILD)/tests/unit/test_egressd: LIBS := -lseccomp $(LIBS)
 $(EGRESS_TESTS): LIBS := -lldns -lmnl -lunbound $(LIBS)
 $(BUILD)/tests/unit/test_differential.o: ALL_CFLAGS += -Itests
 $(BUILD)/tests/unit/test_differential: $(CASES_OBJ)

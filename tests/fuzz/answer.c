@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!book)
 		book = make_book();
-	view = (struct answer_view){book, size % 5 != 0};
+	view = (struct answer_view){.book = book, .granted = size % 5 != 0};
 	must(answer_query(&view, data, size, &answer) == 0);
 	if (answer.length)
 		check_reply(&answer, data);

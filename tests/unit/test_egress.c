@@ -212,7 +212,7 @@ static void asked_done(struct asked *asked)
 
 static struct asked ask_wire(struct book *book, bool granted, const void *wire, size_t length)
 {
-	struct answer_view view = {book, granted};
+	struct answer_view view = {.book = book, .granted = granted};
 	struct asked ret = {0};
 
 	assert_int_equal(answer_query(&view, wire, length, &ret.answer), 0);

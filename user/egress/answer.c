@@ -115,17 +115,23 @@ static enum answer_outcome decide_reverse(const struct answer_view *view,
 	return ANSWER_NAME;
 }
 
+static bool is_granted(const struct answer_view *view, const char *name)
+{
+	return view->granted && (!view->covers || view->covers(view->data, name));
+}
+
 /* Of a name: by the policy, then by the grant. An address is given to who asks for one, not for other types. */
 static enum answer_outcome decide_name(const struct answer_view *view, struct answer *answer)
 {
-	bool wanted = view->granted && answer->type == LDNS_RR_TYPE_A;
+	bool granted = is_granted(view, answer->name);
+	bool wanted = granted && answer->type == LDNS_RR_TYPE_A;
 	int r = book_find(view->book, answer->name, wanted ? &answer->address : NULL);
 
 	if (r == -ENOENT)
 		return ANSWER_UNLISTED;
 	if (r < 0)
 		return ANSWER_EXHAUSTED;
-	if (!view->granted)
+	if (!granted)
 		return ANSWER_UNGRANTED;
 	return wanted ? ANSWER_ADDRESS : ANSWER_NO_DATA;
 }

@@ -40,6 +40,9 @@ extern const char *const answer_outcome_names[ANSWER_OUTCOMES];
 struct answer_view {
 	struct book *book;
 	bool granted; /* the second yes */
+	/* For which names; NULL: for all. */
+	bool (*covers)(const void *data, const char *name);
+	const void *data;
 };
 
 struct answer {

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "asking.h"
+
+#include <errno.h>
+
+static bool is_free(const struct asking_slot *slot, __u64 now_us)
+{
+	return !slot->n && slot->until_us <= now_us;
+}
+
+/* Serials are never given twice: of a compartment that is gone no name is compared. */
+static int find(const struct asking *asking, __u64 serial, const char *name, __u64 now_us)
+{
+	int place = -EBUSY;
+	size_t mine = 0;
+
+	for (int i = 0; i < ASKING_SLOTS; i++) {
+		const struct asking_slot *slot = &asking->slots[i];
+
+		if (is_free(slot, now_us)) {
+			place = place < 0 ? i : place;
+			continue;
+		}
+		if (slot->serial != serial)
+			continue;
+		if (slot->name == name)
+			return i;
+		mine++;
+	}
+	return mine < ASKING_EACH ? place : -EBUSY;
+}
+
+int asking_begin(struct asking *asking, __u64 serial, const char *name, __u64 now_us)
+{
+	int i = find(asking, serial, name, now_us);
+	struct asking_slot *slot;
+
+	if (i < 0)
+		return i;
+	slot = &asking->slots[i];
+	if (is_free(slot, now_us))
+		*slot = (struct asking_slot){.serial = serial, .name = name};
+	slot->n++;
+	return i;
+}
+
+void asking_end(struct asking *asking, int i, bool given_up, __u64 now_us)
+{
+	struct asking_slot *slot = &asking->slots[i];
+
+	slot->n--;
+	if (given_up)
+		slot->until_us = now_us + ASKING_LINGER_US;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Names that the resolvers are asked for, so that no compartment has all of libunbound's sockets (resolve.h): asked by
+ * many at once, a name is one question. What was given up goes on inside the library for a while, and counts so long.
+ *
+ * Pure: it is told the time.
+ */
+#ifndef EGRESSD_ASKING_H
+#define EGRESSD_ASKING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <linux/types.h>
+
+/* The library has 1,024 sockets, and a name is two questions. At the bound: the connection is reset. */
+#define ASKING_SLOTS 448
+/* Of one compartment: seven have to work together to take all. */
+#define ASKING_EACH 64
+/* Two tries at each of several upstreams; measured: the last is sent within ten seconds. */
+#define ASKING_LINGER_US 15000000ull
+
+struct asking {
+	struct asking_slot {
+		__u64 serial;
+		const char *name; /* of the compartment's book: one pointer a name */
+		size_t n;	  /* who waits */
+		__u64 until_us;	  /* where nobody does: free from then on */
+	} slots[ASKING_SLOTS];
+};
+
+/* A slot's number, or -EBUSY. */
+int asking_begin(struct asking *asking, __u64 serial, const char *name, __u64 now_us);
+/* given_up: no answer came. */
+void asking_end(struct asking *asking, int slot, bool given_up, __u64 now_us);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a compartment lists, each entry with its terms. What was uploaded counts for the compartment's life, by the
+ * entry's text: an entry that is listed again goes on where it was.
+ */
+#ifndef EGRESSD_ENTRIES_H
+#define EGRESSD_ENTRIES_H
+
+#include "base/log.h"
+#include "policy/destination.h"
+
+/* Texts of entries in a compartment's life: sixteen lists that have nothing in common. At the bound: a further list
+ * is not taken. */
+#define ENTRIES_ALLOWANCES 4096
+
+struct allowance {
+	struct allowance *next;
+	char text[DESTINATION_TEXT_SIZE];
+	__u64 left;  /* counted down by flows, which point at it */
+	__u64 given; /* what `left` was when it was set last */
+	__u64 spent; /* until then */
+};
+
+struct terms {
+	bool tls;	  /* the client's first word has to be a ClientHello for that name */
+	__u64 max_upload; /* UINT64_MAX: without end */
+	struct allowance *allowance;
+};
+
+struct entries {
+	struct destination *to;
+	struct terms *terms; /* as many */
+	size_t n;
+};
+
+/* Zeroed: none. */
+struct allowances {
+	struct allowance *first;
+	size_t n;
+};
+
+void entries_done(struct entries *entries);
+void allowances_done(struct allowances *allowances);
+
+/* Room for n. 0 or -ENOMEM. */
+int entries_make(size_t n, struct entries *ret);
+/* Finds each entry's allowance or makes it; no limit is changed. 0, -ENOSPC with a reason, -ENOMEM. */
+int entries_bind(struct entries *entries, struct allowances *allowances, struct error *error);
+/* From now on the limits are these. */
+void entries_apply(const struct entries *entries);
+
+/*
+ * The terms of a name and port: of the entry that writes it out, else of the wildcard's. Where several do, each counts:
+ * TLS if one wants it, of allowances the one with the least left. False: not listed.
+ */
+bool entries_find(const struct entries *entries, const char *name, __u16 port, struct terms *ret);
+
+#endif
