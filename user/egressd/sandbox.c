@@ -16,6 +16,8 @@
 #include <unistd.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
+#include <jansson.h>
+#include <systemd/sd-id128.h>
 #include "base/cleanup.h"
 #include "egressd.h"
 
@@ -114,10 +116,14 @@ static const int allowed[] = {
 	SCMP_SYS(exit),
 	SCMP_SYS(exit_group),
 	SCMP_SYS(futex),
+	SCMP_SYS(getegid),
+	SCMP_SYS(geteuid),
+	SCMP_SYS(getgid),
 	SCMP_SYS(getpid),
 	SCMP_SYS(getrandom),
 	SCMP_SYS(gettid),
 	SCMP_SYS(gettimeofday),
+	SCMP_SYS(getuid),
 	SCMP_SYS(madvise),
 	SCMP_SYS(mmap),
 	SCMP_SYS(mprotect),
@@ -193,13 +199,24 @@ static const struct {
 	{SCMP_SYS(socketpair), {EQUAL(0, AF_UNIX), MASKED(1, 0xf, SOCK_STREAM)}, 2},
 };
 
+/* What they would read a file for later. */
+static void prepare_libraries(void)
+{
+	sd_id128_t boot;
+
+	/* A seed for the order of fields. */
+	json_object_seed(0);
+	/* sd-event spreads timers by it. */
+	(void)sd_id128_get_boot(&boot);
+}
+
 /* What libraries try and do without. */
 static const struct {
 	int call, code;
 } refused[] = {
 	/* Its flags cannot be seen here: the C library makes threads by clone then. */
 	{SCMP_SYS(clone3), ENOSYS},
-	/* Nothing is opened. OpenSSL looks for its configuration, the C library for a time zone. */
+	/* Nothing is opened. */
 	{SCMP_SYS(openat), EACCES},
 	{SCMP_SYS(open), EACCES},
 };
@@ -213,6 +230,10 @@ static int add_rules(scmp_filter_ctx filter)
 	for (size_t i = 0; !r && i < sizeof(allowed_as) / sizeof(*allowed_as); i++)
 		r = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, allowed_as[i].call,
 					   allowed_as[i].n, allowed_as[i].compare);
+	/* libunbound asks whether its thread lives. */
+	if (!r)
+		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+				     EQUAL(0, (scmp_datum_t)getpid()));
 	for (size_t i = 0; !r && i < sizeof(refused) / sizeof(*refused); i++)
 		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint16_t)refused[i].code),
 				     refused[i].call, 0);
@@ -224,6 +245,7 @@ int sandbox_filter(struct error *error)
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
 	int r = filter ? 0 : -ENOMEM;
 
+	prepare_libraries();
 	/* A tree instead of a list: most calls are towards its end. */
 	if (!r)
 		r = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
