@@ -5,7 +5,7 @@
  * caller. Nothing in an event is trusted.
  *
  * Records have a "kind": "violation" (from the kernel), "lost" (loss.h), "control" (a change asked
- * for). Field names are stable; new ones may be added. "reason" is the kernel's (hooks.h), but for
+ * for), "egress" (egress.h). Field names are stable; new ones may be added. "reason" is the kernel's (hooks.h), but for
  * "denied": the kernel's "no-rule" where the rule that decided is known and is a deny rule;
  * "reason_text" is what the message says.
  */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/cleanup.h"
+#include "base/duration.h"
 #include "base/log.h"
 #include "event.h"
 #include "escape.h"
@@ -72,17 +73,43 @@ static char *lost_line(const json_t *record, const char *when)
 	return r < 0 ? NULL : line;
 }
 
+/* " for 10m", of a grant that ends by itself. */
+static void span_text(const json_t *record, char *buffer, size_t size)
+{
+	long long ms = number_of(record, "for_ms");
+	char span[DURATION_TEXT_SIZE];
+
+	buffer[0] = '\0';
+	if (ms > 0)
+		snprintf(buffer, size, " for %s", duration_format((uint64_t)ms, span));
+}
+
 static char *control_line(const json_t *record, const char *when)
 {
 	const char *error = json_string_value(json_object_get(record, "error"));
 	const char *unit = text_of(record, "unit");
+	char span[DURATION_TEXT_SIZE + 8];
 	char *line = NULL;
 
-	if (asprintf(&line, "%s control: %s %s by uid %lld, process %lld%s%s%s: %s%s%s", when,
-		     text_of(record, "request"), text_of(record, "target"),
+	span_text(record, span, sizeof(span));
+	if (asprintf(&line, "%s control: %s %s%s by uid %lld, process %lld%s%s%s: %s%s%s", when,
+		     text_of(record, "request"), text_of(record, "target"), span,
 		     number_of(record, "uid"), number_of(record, "pid"), *unit ? " (" : "", unit,
 		     *unit ? ")" : "", text_of(record, "outcome"), error ? ": " : "",
 		     error ? error : "") < 0)
+		return NULL;
+	return line;
+}
+
+/* Of the relay itself there is no compartment to name. */
+static char *egress_line(const json_t *record, const char *when)
+{
+	_cleanup_free_ char *name = word_of(record, "name");
+	bool named = json_is_string(json_object_get(record, "name"));
+	char *line = NULL;
+
+	if (!name || asprintf(&line, "%s %s%s%s [egress]", when, named ? name : "",
+			      named ? ": " : "", text_of(record, "message")) < 0)
 		return NULL;
 	return line;
 }
@@ -98,6 +125,8 @@ char *record_line(const json_t *record)
 		line = lost_line(record, when);
 	else if (!strcmp(kind, "control"))
 		line = control_line(record, when);
+	else if (!strcmp(kind, "egress"))
+		line = egress_line(record, when);
 	else
 		line = violation_line(record, when);
 	return line ? escape_line(line) : NULL;
