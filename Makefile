@@ -65,13 +65,16 @@ $(BUILD)/bin/bulkhead: $(call objects,user/cli/*.c) $(LIB)
 $(BUILD)/bin/bulkheadd: $(call objects,user/daemon/*.c) $(LIB)
 $(BUILD)/bin/bulkhead-egressd: $(call objects,user/egressd/*.c) $(EGRESS_OBJ) $(LIB)
 $(BUILD)/bin/bulkhead-egressd: LIBS := -lsystemd -ljansson -lldns -lmnl -lunbound -lseccomp
+$(BUILD)/bin/bulkheadd: LIBS += -lmnl
 $(PROGS):
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
 $(BUILD)/tests/unit/test_cli: $(filter-out %/main.o,$(call objects,user/cli/*.c))
-$(BUILD)/tests/unit/test_daemon: $(filter-out %/main.o,$(call objects,user/daemon/*.c))
+DAEMON_TESTS := $(patsubst %,$(BUILD)/tests/unit/test_%,daemon)
+$(DAEMON_TESTS): $(filter-out %/main.o,$(call objects,user/daemon/*.c))
+$(DAEMON_TESTS): LIBS += -lmnl
 EGRESS_TESTS := $(patsubst %,$(BUILD)/tests/unit/test_%,egress hello route dial resolve reach flow guard egressd)
 $(EGRESS_TESTS): $(EGRESS_OBJ)
 $(BUILD)/tests/unit/test_egressd: $(filter-out %/main.o,$(call objects,user/egressd/*.c)) | $(BUILD)/bin/bulkhead-egressd

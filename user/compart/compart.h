@@ -64,6 +64,9 @@ struct attach_request {
 	 * enrolled; what joins next stays unjudged until its first exec. When the subtree is
 	 * attached already with this policy it is reloaded. */
 	bool starting;
+	/* Why nobody would serve the destinations that a policy lists; NULL: somebody does. One that lists some is
+	 * refused with this text. */
+	const char *no_egress;
 };
 
 /*

@@ -23,6 +23,8 @@
 #define CONTROL_MAX_CLIENTS 32
 /* For the whole request to come, and for the answer to be taken. At the bound: closed. */
 #define CONTROL_CLIENT_MS 5000
+/* For an answer that waits for another process, the relay of egress. At the bound: an answer that says so. */
+#define CONTROL_LATER_MS 15000
 /* Records waiting for one subscriber. At the bound: lost, counted, and said so in the stream. */
 #define CONTROL_MAX_QUEUE 1024
 /* Bytes of the file of records. At the bound: it becomes ".1" and a new one begins. */

@@ -413,6 +413,9 @@ static int prepare(struct compartment *c, const struct attach_request *request, 
 	free(c->cgroup);
 	c->cgroup = path;
 	r = policy_load(request->policy, &options, &c->loaded, error);
+	if (!r && c->loaded->negress && request->no_egress)
+		r = error_set(error, EOPNOTSUPP, "%s lists destinations, and %s", request->policy,
+			      request->no_egress);
 	if (r)
 		return r;
 	r = describe(c, request);

@@ -10,17 +10,24 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *data);
 
 static int on_deadline(sd_event_source *source _unused_, uint64_t usec _unused_, void *data)
 {
-	client_free(data);
+	struct client *client = data;
+
+	if (client->later)
+		request_overdue(client);
+	else
+		client_free(client);
 	return 0;
 }
 
-static void rearm(struct client *client)
+void client_rearm(struct client *client)
 {
+	unsigned int ms = client->later ? CONTROL_LATER_MS : CONTROL_CLIENT_MS;
+
 	if (client->subscriber) {
 		sd_event_source_set_enabled(client->deadline, SD_EVENT_OFF);
 		return;
 	}
-	sd_event_source_set_time(client->deadline, now_us() + CONTROL_CLIENT_MS * 1000ull);
+	sd_event_source_set_time(client->deadline, now_us() + ms * 1000ull);
 	sd_event_source_set_enabled(client->deadline, SD_EVENT_ONESHOT);
 }
 
@@ -62,6 +69,7 @@ void client_free(struct client *client)
 	sd_event_source_disable_unref(client->deadline);
 	close(client->fd);
 	queue_done(&client->queue);
+	later_free(client->later);
 	peer_done(&client->peer);
 	free(client->in);
 	free(client);
@@ -115,7 +123,7 @@ static int read_request(struct client *client)
 	/* Without an end it is too long, which the parser is told by an empty text. */
 	client->answered = true;
 	request_handle(client, client->in, end ? (size_t)(end - client->in) : 0);
-	rearm(client);
+	client_rearm(client);
 	return 0;
 }
 

@@ -30,6 +30,9 @@ void queue_push(struct queue *queue, struct line *line);
 int queue_send(struct queue *queue, int fd);
 void queue_done(struct queue *queue);
 
+/* A request whose answer is not to be had yet: requests_settle asks whether it is. */
+struct later;
+
 struct client {
 	struct client *next;
 	struct daemon *daemon;
@@ -41,6 +44,7 @@ struct client {
 	bool answered, subscriber;
 	bool ended; /* it sends nothing more, and may read on */
 	struct queue queue;
+	struct later *later; /* NULL: it waits for nothing but its queue */
 };
 
 /* Takes fd and what peer holds, also when it fails: out of memory, or the loop takes no more. */
@@ -48,9 +52,16 @@ struct client *client_new(struct daemon *d, int fd, struct peer *peer);
 void client_free(struct client *client);
 /* Queues a line; the loop sends it. */
 void client_push(struct client *client, struct line *line);
+/* The time that it has begins anew. */
+void client_rearm(struct client *client);
 
 /* --- requests.c --- */
 /* Handles the request and queues the answer; also logs it when it may change something. */
 void request_handle(struct client *client, const char *text, size_t n);
+/* Answers those that wait and need not any more. Something changed that they may have waited for. */
+void requests_settle(struct daemon *d);
+/* It has waited for too long: answers. */
+void request_overdue(struct client *client);
+void later_free(struct later *later);
 
 #endif

@@ -12,6 +12,7 @@
 #include "view.h"
 
 struct client;
+struct egress;
 
 /* What the agent remembers of a compartment. */
 struct entry {
@@ -50,6 +51,8 @@ struct daemon {
 	int listener;
 	struct client *clients;
 	unsigned int nclients;
+	const char *egress_config; /* NULL: where it is installed */
+	struct egress *egress;
 	__u64 malformed;    /* events that made no sense */
 	unsigned int batch; /* events read since the loop was last asked */
 	bool emptied;	    /* the ring was read to its end since the last tick */

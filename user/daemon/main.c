@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/version.h"
 #include "daemon.h"
+#include "egress.h"
 
 /* Batches of events read at the end; what is left waits in the ring for the next agent. */
 #define STOP_BATCHES 16
@@ -18,6 +19,7 @@ static void daemon_free(struct daemon *d)
 	if (!d)
 		return;
 	server_stop(d);
+	egress_stop(d);
 	for (__u32 id = 1; d->loss && id < BH_MAX_COMPARTMENTS; id++)
 		registry_drop(d, id);
 	view_forget(&d->view);
@@ -70,7 +72,7 @@ static int open_loop(struct daemon *d)
 	return r < 0 ? r : 0;
 }
 
-static int run(void)
+static int run(const char *egress_config)
 {
 	_cleanup_(cleanup_daemon_free) struct daemon *d = calloc(1, sizeof(*d));
 	struct error error = {0};
@@ -79,6 +81,7 @@ static int run(void)
 	if (!d)
 		return -ENOMEM;
 	d->lock = d->listener = -1;
+	d->egress_config = egress_config;
 	r = open_loop(d);
 	if (r < 0)
 		error_set(&error, -r, "event loop: %s", strerror(-r));
@@ -97,10 +100,11 @@ static int run(void)
 	return r;
 }
 
-#define USAGE "bulkheadd [--debug|--help|--version]"
+#define USAGE "bulkheadd [--egress FILE] [--debug|--help|--version]"
 
 static const struct option options[] = {
 	{"debug", no_argument, NULL, 'd'},
+	{"egress", required_argument, NULL, 'e'},
 	{"help", no_argument, NULL, 'h'},
 	{"version", no_argument, NULL, 'v'},
 	{},
@@ -108,6 +112,7 @@ static const struct option options[] = {
 
 int main(int argc, char **argv)
 {
+	const char *egress_config = NULL;
 	int option;
 
 	log_open("bulkheadd");
@@ -120,9 +125,14 @@ int main(int argc, char **argv)
 		case 'd':
 			log_set_level(LOG_LEVEL_DEBUG);
 			break;
+		case 'e':
+			egress_config = optarg;
+			break;
 		case 'h':
 			puts("usage: " USAGE "\n\nThe agent of bulkhead(8); runs in the "
-			     "foreground, logs to stderr.");
+			     "foreground, logs to stderr.\n\n"
+			     "  --egress FILE  resolvers and the rest of egress, instead "
+			     "of " EGRESS_CONFIG);
 			return 0;
 		case 'v':
 			puts("bulkheadd " BULKHEAD_VERSION);
@@ -135,5 +145,5 @@ int main(int argc, char **argv)
 		log_error("usage: " USAGE);
 		return 2;
 	}
-	return run() < 0 ? 1 : 0;
+	return run(egress_config) < 0 ? 1 : 0;
 }

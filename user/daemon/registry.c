@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/cleanup.h"
 #include "compart/policies.h"
+#include "egress.h"
 
 /* Looking for a record that is not there costs, and an event storm asks for each event. */
 #define REGISTRY_RETRY_US 1000000ull
@@ -18,6 +19,7 @@ void registry_drop(struct daemon *d, __u32 id)
 	compartment_free(entry->record);
 	*entry = (struct entry){0};
 	loss_forget(d->loss, id);
+	egress_soon(d);
 }
 
 /* Names rules in events. The text may have changed since it was enforced: then only names are
@@ -67,6 +69,7 @@ void registry_put(struct daemon *d, struct compartment *record)
 	entry->edited = false;
 	load_policy(record);
 	mountwatch_add(d, entry);
+	egress_soon(d);
 }
 
 int registry_reload(struct daemon *d, struct compartment *c, struct error *error)
@@ -82,6 +85,7 @@ int registry_reload(struct daemon *d, struct compartment *c, struct error *error
 	entry->edited = false;
 	view_forget(&entry->view);
 	load_policy(c);
+	egress_soon(d);
 	return 0;
 }
 

@@ -5,11 +5,25 @@
 
 #include "client.h"
 
+/* The answer waits. What a handler returns after it has filled request->later in. */
+#define REQUEST_LATER 1
+
+/* What it waits for. */
+struct later {
+	/* 0, -errno and an error, or REQUEST_LATER. May add to the reply. */
+	int (*settled)(struct daemon *d, struct later *later, struct error *error);
+	__u32 compartment;
+	__u64 serial;
+	json_t *body, *reply;
+	const struct request_row *row;
+};
+
 struct request {
 	struct client *client;
 	struct daemon *daemon;
 	const json_t *body;
 	json_t *reply; /* an object to fill; sent whether it ends well or not */
+	struct later later;
 };
 
 /* A field that must be a text when it is there; NULL when it is not. Types were checked. */
@@ -24,6 +38,9 @@ int request_attach(struct request *request, struct error *error);
 int request_admit(struct request *request, struct error *error);
 int request_detach(struct request *request, struct error *error);
 int request_reload(struct request *request, struct error *error);
+int request_grant(struct request *request, struct error *error);
+int request_revoke(struct request *request, struct error *error);
+int request_outlets(struct request *request, struct error *error);
 int request_status(struct request *request, struct error *error);
 int request_events(struct request *request, struct error *error);
 int request_doctor(struct request *request, struct error *error);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/cleanup.h"
 #include "compart/policies.h"
+#include "egress.h"
 #include "request.h"
 
 DEFINE_CLEANUP(struct policy *, policy_free)
@@ -37,9 +38,15 @@ static const char **vars_of(const struct request *request)
 static int attach_one(struct request *request, const struct attach_request *attach,
 		      struct compartment **ret, struct error *error)
 {
+	struct attach_request asked = *attach;
+	struct error no_egress = {0};
 	struct compartment *c = NULL;
 	struct report report = {0};
-	int r = compartment_attach(request->daemon->kern, attach, &c, &report, error);
+	int r;
+
+	if (egress_check(request->daemon, &no_egress))
+		asked.no_egress = no_egress.text;
+	r = compartment_attach(request->daemon->kern, &asked, &c, &report, error);
 
 	request_report(request, &report);
 	report_done(&report);

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "compart/doctor.h"
 #include "compart/status.h"
+#include "egress.h"
 #include "request.h"
 
 /* Between two canaries on behalf of readers: each takes the lock and some tens of milliseconds. */
@@ -22,9 +23,9 @@ int request_status(struct request *request, struct error *error _unused_)
 			request_show(request, d->entries[id].record);
 	json_object_set_new(request->reply, "bindings", unit_bindings());
 	json_object_set_new(request->reply, "agent",
-			    json_pack("{s:i, s:I, s:I}", "pid", getpid(), "unwritten",
+			    json_pack("{s:i, s:I, s:I, s:o}", "pid", getpid(), "unwritten",
 				      (json_int_t)sink_failed(d->sink), "malformed",
-				      (json_int_t)d->malformed));
+				      (json_int_t)d->malformed, "egress", egress_relay_status(d)));
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "audit/escape.h"
 #include "base/cleanup.h"
 #include "compart/status.h"
+#include "egress.h"
 
 DEFINE_CLEANUP(json_t *, json_decref)
 #define _cleanup_json_ _cleanup_(cleanup_json_decref)
@@ -50,6 +51,21 @@ static const struct request_row rows[] = {
 	{"admit", RIGHT_CHANGE, true, request_admit, {{"unit", FIELD_TEXT}}},
 	{"detach", RIGHT_CHANGE, false, request_detach, {FIELDS_SELECT}},
 	{"reload", RIGHT_CHANGE, false, request_reload, {FIELDS_SELECT}},
+	{"grant",
+	 RIGHT_CHANGE,
+	 false,
+	 request_grant,
+	 {{"target", FIELD_TEXT},
+	  {"what", FIELD_TEXT},
+	  {"for_ms", FIELD_NUMBER},
+	  {"only", FIELD_TEXTS}}},
+	{"revoke",
+	 RIGHT_CHANGE,
+	 false,
+	 request_revoke,
+	 {{"target", FIELD_TEXT}, {"what", FIELD_TEXT}}},
+	/* Answered when a compartment's outlets are there. */
+	{"outlets", RIGHT_CHANGE, false, request_outlets, {{"cgroup", FIELD_TEXT}}},
 	{"status", RIGHT_READ, true, request_status, {}},
 	{"events", RIGHT_READ, true, request_events, {}},
 	{"doctor", RIGHT_READ, true, request_doctor, {}},
@@ -80,13 +96,16 @@ void request_report(struct request *request, const struct report *report)
 
 void request_show(struct request *request, const struct compartment *c)
 {
-	json_t *array = json_object_get(request->reply, "compartments");
+	json_t *array = json_object_get(request->reply, "compartments"), *record;
 
 	if (!array) {
 		array = json_array();
 		json_object_set_new(request->reply, "compartments", array);
 	}
-	json_array_append_new(array, status_record(request->daemon->kern, c));
+	record = status_record(request->daemon->kern, c);
+	if (record)
+		json_object_set_new(record, "egress", egress_status(request->daemon, c));
+	json_array_append_new(array, record);
 }
 
 static bool is_kind(const json_t *value, enum field_kind kind)
@@ -185,6 +204,26 @@ static const char *target_of(const json_t *body)
 	return json_is_true(json_object_get(body, "all")) ? "all" : "";
 }
 
+/* Of a grant: for how long, and of what alone. */
+static void add_terms(json_t *record, const json_t *body)
+{
+	const json_t *name, *only = json_object_get(body, "only");
+	json_t *list = json_is_array(only) ? json_array() : NULL;
+	size_t i;
+
+	if (json_is_integer(json_object_get(body, "for_ms")))
+		json_object_set(record, "for_ms", json_object_get(body, "for_ms"));
+	if (!list)
+		return;
+	json_array_foreach (only, i, name) {
+		const char *text = json_string_value(name) ?: "";
+		_cleanup_free_ char *escaped = escape_bytes(text, strlen(text));
+
+		json_array_append_new(list, json_string(escaped ?: ""));
+	}
+	json_object_set_new(record, "only", list);
+}
+
 /* Changes asked for are records of the same stream as refusals, refused ones too. */
 static void record_change(struct client *client, const struct request_row *row, const json_t *body,
 			  int result, const struct error *error)
@@ -203,6 +242,8 @@ static void record_change(struct client *client, const struct request_row *row, 
 
 	if (record && result)
 		json_object_set_new(record, "error", json_string(text ?: ""));
+	if (record)
+		add_terms(record, body);
 	stream_publish(client->daemon, record);
 	log_info("%s %s by uid %u, process %d: %s%s%s", row->name, target ?: "", peer->uid,
 		 peer->pid, outcome, result ? ": " : "", result ? error->text : "");
@@ -225,24 +266,25 @@ static int dispatch(struct request *request, struct error *error)
 		r = check_fields(row, request->body, error);
 	if (r == 0)
 		r = row->handle(request, error);
-	if (row->right == RIGHT_CHANGE)
+	request->later.row = row;
+	if (row->right == RIGHT_CHANGE && r != REQUEST_LATER)
 		record_change(request->client, row, request->body, r, error);
 	return r;
 }
 
-static void answer(struct request *request, int result, const struct error *error)
+static void answer(struct client *client, json_t *reply, int result, const struct error *error)
 {
 	_cleanup_free_ char *json = NULL, *text = NULL, *escaped = NULL;
 	struct line *line = NULL;
 	int n;
 
-	json_object_set_new(request->reply, "ok", json_boolean(result == 0));
+	json_object_set_new(reply, "ok", json_boolean(result == 0));
 	if (result) {
 		escaped = escape_bytes(error->text, strlen(error->text));
-		json_object_set_new(request->reply, "errno", json_integer(-result));
-		json_object_set_new(request->reply, "error", json_string(escaped ?: ""));
+		json_object_set_new(reply, "errno", json_integer(-result));
+		json_object_set_new(reply, "error", json_string(escaped ?: ""));
 	}
-	json = json_dumps(request->reply, JSON_COMPACT);
+	json = json_dumps(reply, JSON_COMPACT);
 	n = json ? asprintf(&text, "%s\n", json) : -1;
 	if (n < 0)
 		text = NULL;
@@ -250,8 +292,65 @@ static void answer(struct request *request, int result, const struct error *erro
 		line = line_new(text, (size_t)n);
 	/* Out of memory: the client meets the end of the connection without an answer. */
 	if (line)
-		client_push(request->client, line);
+		client_push(client, line);
 	line_unref(line);
+}
+
+/* --- answers that wait --- */
+
+void later_free(struct later *later)
+{
+	if (!later)
+		return;
+	json_decref(later->body);
+	json_decref(later->reply);
+	free(later);
+}
+
+/* False: no memory to wait. */
+static bool wait_for(struct request *request)
+{
+	struct later *later = malloc(sizeof(*later));
+
+	if (!later)
+		return false;
+	*later = request->later;
+	later->body = json_incref((json_t *)request->body);
+	later->reply = json_incref(request->reply);
+	request->client->later = later;
+	return true;
+}
+
+static void finish(struct client *client, int result, const struct error *error)
+{
+	struct later *later = TAKE_PTR(client->later);
+
+	record_change(client, later->row, later->body, result, error);
+	answer(client, later->reply, result, error);
+	later_free(later);
+	client_rearm(client);
+}
+
+void requests_settle(struct daemon *d)
+{
+	for (struct client *client = d->clients; client; client = client->next) {
+		struct error error = {0};
+		int r = client->later ? client->later->settled(d, client->later, &error)
+				      : REQUEST_LATER;
+
+		if (r != REQUEST_LATER)
+			finish(client, r, &error);
+	}
+}
+
+void request_overdue(struct client *client)
+{
+	struct error error = {0};
+
+	error_set(&error, ETIMEDOUT,
+		  "not done in %u s, and still under way: see bulkhead status and the agent's log",
+		  CONTROL_LATER_MS / 1000);
+	finish(client, -ETIMEDOUT, &error);
 }
 
 void request_handle(struct client *client, const char *text, size_t n)
@@ -266,7 +365,11 @@ void request_handle(struct client *client, const char *text, size_t n)
 	if (!reply)
 		return;
 	r = dispatch(&request, &error);
-	answer(&request, r, &error);
+	if (r == REQUEST_LATER && wait_for(&request))
+		return;
+	if (r == REQUEST_LATER)
+		r = error_set(&error, ENOMEM, "out of memory: whether it was done is not known");
+	answer(client, reply, r, &error);
 	/* Only now: nothing must come before the answer. */
 	if (r == 0 && json_is_true(json_object_get(reply, "subscribed")))
 		client->subscriber = true;

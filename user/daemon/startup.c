@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include "base/cleanup.h"
+#include "egress.h"
 
 #define STARTUP_LOCK_MS 30000
 
@@ -106,6 +107,13 @@ static int make_loss(struct daemon *d, struct error *error)
 	return d->loss ? 0 : error_set(error, ENOMEM, "out of memory");
 }
 
+static int serve_egress(struct daemon *d, struct error *error)
+{
+	const struct egress_options options = {.config = d->egress_config};
+
+	return egress_start(d, &options, error);
+}
+
 static int be_ready(struct daemon *d, struct error *error _unused_)
 {
 	unsigned int n = 0;
@@ -123,7 +131,7 @@ int daemon_start(struct daemon *d, struct error *error)
 	static int (*const steps[])(struct daemon * d, struct error * error) = {
 		find_groups,	  require_kernel, make_run_dir, take_lock, make_loss,
 		open_kern,	  sweep,	  stream_open,	prove,	   upkeep_start,
-		mountwatch_start, server_start,	  be_ready,
+		mountwatch_start, serve_egress,	  server_start, be_ready,
 	};
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {

@@ -8,6 +8,7 @@
 #include <time.h>
 #include "base/cleanup.h"
 #include "compart/policies.h"
+#include "egress.h"
 
 /* Between two labellings: each freezes every live subtree for a moment. */
 #define SETTLE_US 100000ull
@@ -274,6 +275,7 @@ static int on_tick(sd_event_source *source _unused_, uint64_t usec _unused_, voi
 	registry_refresh(d);
 	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++)
 		upkeep_tripped(d, id);
+	egress_tick(d);
 	timer_arm(d->tick_timer, TICK_US);
 	return 0;
 }

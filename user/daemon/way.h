@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One compartment's way out: what is wanted, what the present relay was told of it, and so what it is to be told next.
+ * Level, not edge: whatever changes, and whenever a relay dies, the next question follows from the two.
+ */
+#ifndef DAEMON_WAY_H
+#define DAEMON_WAY_H
+
+#include <jansson.h>
+#include <systemd/sd-event.h>
+#include "compart/compart.h"
+#include "kept.h"
+#include "outlet.h"
+#include "relay.h"
+
+/* Network namespaces of one compartment: the host's, or a container's; a pod of several has one. At the bound: a further
+ * one has no way out. All of BH_MAX_COMPARTMENTS are too many for BH_MAX_OUTLETS, which says so itself. */
+#define WAY_MAX_NETS 16
+#define WAY_WHY_SIZE 256
+
+enum net_state {
+	NET_FAILED, /* `why`; tried again */
+	NET_OPEN,   /* it has sockets */
+	NET_TOLD,   /* which the relay has */
+	NET_SET,    /* and where the kernel leads to */
+};
+
+struct net {
+	dev_t dev;
+	ino_t ino; /* of the namespace, which lives while it has our sockets */
+	enum net_state state;
+	struct outlet outlet; /* unless FAILED */
+	bool seen;	      /* by the present round */
+	char why[WAY_WHY_SIZE];
+};
+
+/* What the relay is to be told next, in the order of the table of kinds (way.c). */
+enum saying {
+	SAY_NOTHING,
+	SAY_OPEN,
+	SAY_ADOPT,
+	SAY_LIST,
+	SAY_LISTEN,
+	SAY_GRANT,
+	SAY_REVOKE,
+	SAY_CLOSE,
+};
+
+struct way {
+	struct kept_of of;
+	__u32 compartment;
+	char *name, *cgroup;
+	json_t *entries; /* of "list" */
+	struct kept_names names;
+	struct grant grant;
+	struct net nets[WAY_MAX_NETS];
+	size_t nnets;
+	bool crowded; /* at the bound, said already */
+	bool ended;   /* its compartment is gone, or lists nothing any more */
+	bool reopen; /* to be closed and opened anew: of namespaces there is no other way to take one away */
+
+	unsigned int version; /* of what is listed and granted: counted up with each change */
+
+	/* What the present relay knows. */
+	bool opened, listed;
+	bool had_list; /* listed, or another one */
+	bool granted;  /* something, and if not `regrant` the grant */
+	bool regrant;
+	size_t adopted, to_adopt; /* names of `names` */
+	bool stalled;		  /* it refused something: until the next round */
+	char why[WAY_WHY_SIZE];	  /* what and why; "" when all is well */
+};
+
+/* Reads what is kept of it. NULL: out of memory. */
+struct way *way_new(const struct compartment *c, const struct kept_of *of, const char *directory);
+void way_free(struct way *way);
+DEFINE_CLEANUP(struct way *, way_free)
+
+/* "entries" of the destinations of a policy; NULL: out of memory. */
+json_t *way_entries(const struct policy *policy);
+/* From now on this is listed; takes it. */
+void way_list(struct way *way, json_t *entries);
+/* Is this a name that one of the entries stands for? */
+bool way_has_name(const struct way *way, const char *name);
+
+/* What is granted, in place of what was; takes it. Zeroed: nothing. */
+void way_grant(struct way *way, struct grant *grant);
+
+enum saying way_due(const struct way *way);
+/* Before others: what is taken away is taken first. */
+bool way_is_urgent(const struct way *way);
+
+/* A question that was asked, for its answer. */
+struct way_question {
+	enum saying saying;
+	unsigned int version;
+	__u64 netns; /* cookie; of LISTEN */
+};
+/* The question that is due; false: out of memory. */
+bool way_say(const struct way *way, struct way_question *ret, struct relay_ask *ret_ask);
+/* The relay did as it was told. */
+void way_said(struct way *way, const struct way_question *question);
+/* It did not. */
+void way_refused(struct way *way, const struct way_question *question, int code, const char *why);
+/* The network namespace of that cookie; NULL. */
+struct net *way_net(struct way *way, __u64 cookie);
+/* Gives back its sockets. */
+void net_fail(struct net *net, const char *why);
+/* The relay is another one, which knows nothing. */
+void way_forgotten(struct way *way);
+/* Is everything said, and does the kernel lead there, in one namespace at least? */
+bool way_is_open(const struct way *way);
+
+#endif
