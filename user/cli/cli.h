@@ -45,6 +45,9 @@ const char *text_of(const json_t *object, const char *field); /* "" when it is n
 void show_report(const json_t *reply, FILE *to);
 void show_compartments(const json_t *array);
 void show_vectors(const json_t *vectors, FILE *to);
+/* --- show_egress.c --- */
+void show_egress(const json_t *compartment);
+void show_relay(const json_t *agent);
 int show_json(const json_t *object);
 
 /* --- cmd_status.c --- */
@@ -55,6 +58,8 @@ int status_ask(json_t **ret, struct error *error);
 int check_attach(const struct arguments *arguments, struct error *error);
 int check_detach(const struct arguments *arguments, struct error *error);
 int check_reload(const struct arguments *arguments, struct error *error);
+int check_grant(const struct arguments *arguments, struct error *error);
+int check_revoke(const struct arguments *arguments, struct error *error);
 int check_admit(const struct arguments *arguments, struct error *error);
 int cmd_check(const struct arguments *arguments, struct error *error);
 int cmd_attach(const struct arguments *arguments, struct error *error);
@@ -64,6 +69,8 @@ int cmd_reload(const struct arguments *arguments, struct error *error);
 int cmd_events(const struct arguments *arguments, struct error *error);
 int cmd_explain(const struct arguments *arguments, struct error *error);
 int cmd_learn(const struct arguments *arguments, struct error *error);
+int cmd_grant(const struct arguments *arguments, struct error *error);
+int cmd_revoke(const struct arguments *arguments, struct error *error);
 int cmd_doctor(const struct arguments *arguments, struct error *error);
 int cmd_run(const struct arguments *arguments, struct error *error);
 int cmd_stop(const struct arguments *arguments, struct error *error);

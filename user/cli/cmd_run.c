@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * bulkhead run: a command in a compartment of its own, without the agent.
+ * bulkhead run: a command in a compartment of its own, without the agent, but where its policy lists destinations:
+ * those the agent's relay serves.
  *
  * The child is forked before anything is loaded, so that it holds nothing of ours but descriptors 0
  * to 2, and waits at a pipe. The empty cgroup is attached, the child moved in and found labelled;
@@ -37,6 +38,7 @@ struct run {
 	int go;	     /* a byte lets the child go on, end of file ends it */
 	int failure; /* errno of its exec; end of file when that went well */
 	int signals;
+	bool egress; /* its policy lists destinations, which the agent serves */
 	struct error *error;
 };
 
@@ -120,6 +122,41 @@ static int start_child(struct run *run)
 
 /* --- the compartment --- */
 
+/* Asked before anything is made: of a policy that cannot have its way out nothing is left. */
+static int check_agent(struct run *run)
+{
+	_cleanup_json_ json_t *reply = NULL;
+	const json_t *egress;
+	int r = agent_call(json_pack("{s:s}", "request", "status"), &reply, run->error);
+
+	if (r) {
+		error_prefix(run->error, "%s lists destinations, which the agent serves",
+			     run->arguments->words[0]);
+		return r;
+	}
+	egress = json_object_get(json_object_get(reply, "agent"), "egress");
+	if (json_is_true(json_object_get(egress, "configured")))
+		return 0;
+	return error_set(run->error, EOPNOTSUPP, "%s lists destinations, and %s",
+			 run->arguments->words[0],
+			 egress ? text_of(egress, "why") : "this agent does not serve them");
+}
+
+/* Its first connection finds its way, or is refused for want of a grant: not for want of time. */
+static int wait_outlets(struct run *run)
+{
+	_cleanup_json_ json_t *reply = NULL;
+	int r;
+
+	if (!run->egress)
+		return 0;
+	r = agent_call(json_pack("{s:s, s:s}", "request", "outlets", "cgroup", run->cgroup), &reply,
+		       run->error);
+	if (r)
+		error_prefix(run->error, "its way out");
+	return r;
+}
+
 static int check_policy(struct run *run, char **ret_name)
 {
 	_cleanup_(cleanup_policy_free) struct policy *policy = NULL;
@@ -134,7 +171,8 @@ static int check_policy(struct run *run, char **ret_name)
 		number = 0;
 	if (asprintf(ret_name, "%s-%d-%08x", policy->name, getpid(), number) < 0)
 		return fail(run, ENOMEM, "name");
-	return 0;
+	run->egress = policy->negress;
+	return run->egress ? check_agent(run) : 0;
 }
 
 static int move_child(struct run *run)
@@ -218,6 +256,8 @@ static int enter(struct run *run)
 		r = move_child(run);
 	if (r == 0)
 		r = check_label(run);
+	if (r == 0)
+		r = wait_outlets(run);
 	if (r == 0 && write(run->go, "", 1) != 1)
 		r = fail(run, errno, "the command's process is gone");
 	return r;

@@ -52,6 +52,7 @@ static void show(const json_t *reply)
 	else
 		puts("nothing is attached");
 	show_bindings(json_object_get(reply, "bindings"));
+	show_relay(agent);
 	if (!json_is_object(agent))
 		puts("no agent is running: what is attached stays enforced, nothing can be "
 		     "attached");

@@ -44,6 +44,12 @@ static const struct option_row opt_learn_from = {
 	"compartment", "NAME", "whose events (or its id); else those of the policy's name",
 	OPTION_TEXT, AT(compartment)};
 
+static const struct option_row opt_for = {"for", "TIME",
+					  "how long, as in 30s, 10m, 2h, 1d; else until revoked",
+					  OPTION_TEXT, AT(span)};
+static const struct option_row opt_only = {
+	"only", "NAME", "this name alone of those that its policy lists", OPTION_LIST, AT(only)};
+
 const struct command commands[] = {
 	{.name = "check",
 	 .words = "POLICY...",
@@ -86,6 +92,21 @@ const struct command commands[] = {
 	 .check = check_reload,
 	 .max_words = 1,
 	 .options = {&opt_all}},
+	{.name = "grant",
+	 .words = "NAME|ID egress",
+	 .summary = "Let a compartment reach the destinations that its policy lists",
+	 .run = cmd_grant,
+	 .check = check_grant,
+	 .min_words = 2,
+	 .max_words = 2,
+	 .options = {&opt_for, &opt_only}},
+	{.name = "revoke",
+	 .words = "NAME|ID egress",
+	 .summary = "Take that back, and cut the connections that it has",
+	 .run = cmd_revoke,
+	 .check = check_revoke,
+	 .min_words = 2,
+	 .max_words = 2},
 	{.name = "events",
 	 .words = "",
 	 .summary = "Show what was refused, lost and asked of the agent",

@@ -225,9 +225,10 @@ int arguments_parse(const struct command *command, char **argv, struct arguments
 	size_t n = count(argv) + 1;
 	struct arguments a = {
 		.vars = calloc(n, sizeof(char *)),
+		.only = calloc(n, sizeof(char *)),
 		.words = calloc(n, sizeof(char *)),
 	};
-	int r = a.vars && a.words ? 0 : error_set(error, ENOMEM, "out of memory");
+	int r = a.vars && a.only && a.words ? 0 : error_set(error, ENOMEM, "out of memory");
 
 	for (; r == 0 && *argv; argv++) {
 		if (!strcmp(*argv, "--")) {
@@ -257,6 +258,7 @@ int arguments_parse(const struct command *command, char **argv, struct arguments
 void arguments_done(struct arguments *arguments)
 {
 	free(arguments->vars);
+	free(arguments->only);
 	free(arguments->words);
 	*arguments = (struct arguments){0};
 }

@@ -14,9 +14,12 @@
 struct arguments {
 	const char *cgroup, *unit, *pid;
 	const char *path, *op, *as_seen_by, *event, *compartment;
+	const char *span; /* --for */
 	bool all, json, follow, scratch, release, help;
 	const char **vars; /* NULL-terminated */
 	size_t nvars;
+	const char **only; /* the same */
+	size_t nonly;
 	const char **words; /* what is no option, NULL-terminated */
 	size_t nwords;
 	char **command; /* what follows "--" */
