@@ -6,6 +6,7 @@ IMAGE_VERSION=1
 IMAGE_PACKAGES=(systemd systemd-sysv dbus nodejs python3 git curl socat iproute2 iputils-ping procps psmisc
 	util-linux strace less kmod libbpf1 libelf1 zlib1g libcyaml1 libyaml-0-2 libjansson4 libsystemd0 libsodium23
 	libcap-ng0 libseccomp2 libcmocka0 ca-certificates
+	libunbound8 libldns3 libmnl0 nsd nginx-light openssl tcpdump musl
 	gcc libc6-dev make gpg gpg-agent npm openssh-client python3-pip ripgrep sqlite3 tmux bubblewrap runc crun)
 
 # Useless in a guest that lives for a minute: each of these costs a second or more under emulation.
