@@ -86,10 +86,12 @@ $(UNIT): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIB)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter-out $(LIB),$^) $(LIB) -lcmocka $(LIBS)
 
-BENCH := $(BUILD)/tests/bench/open $(BUILD)/tests/bench/held $(BUILD)/tests/bench/place $(BUILD)/tests/bench/rules
+BENCH := $(BUILD)/tests/bench/open $(BUILD)/tests/bench/held $(BUILD)/tests/bench/place $(BUILD)/tests/bench/rules $(BUILD)/tests/bench/connect
+$(BUILD)/tests/bench/connect.o: ALL_CFLAGS += -Itests
+$(BUILD)/tests/bench/connect: $(BUILD)/tests/kern/harness.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/neg/verbs*.c))
 $(BENCH): %: %.o $(LIB)
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter-out $(LIB),$^) $(LIB) $(LIBS)
 
 unit: $(UNIT)
 tests: $(UNIT)
