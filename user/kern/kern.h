@@ -139,6 +139,8 @@ int kern_outlets_clear(struct kern *kern, __u32 compartment);
 int kern_outlet_mark(struct kern *kern, int socket_fd, __u64 serial);
 /* The map of flows (struct bh_flow_key to struct bh_flow), for who takes connections. The set's. */
 int kern_flows_fd(const struct kern *kern);
+/* Forgets all of them: who was to take them is gone, and somebody may have their clients' ports next. */
+int kern_flows_clear(struct kern *kern);
 
 /* --- the relay's fence --- */
 struct kern_resolver {

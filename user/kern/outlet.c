@@ -74,3 +74,16 @@ int kern_flows_fd(const struct kern *kern)
 {
 	return kern->maps[KERN_MAP_FLOWS];
 }
+
+int kern_flows_clear(struct kern *kern)
+{
+	struct bh_flow_key key;
+
+	for (__u32 i = 0; i <= BH_MAX_FLOWS; i++) {
+		if (bpf_map_get_next_key(kern->maps[KERN_MAP_FLOWS], NULL, &key) < 0)
+			return errno == ENOENT ? 0 : -errno;
+		if (bpf_map_delete_elem(kern->maps[KERN_MAP_FLOWS], &key) < 0 && errno != ENOENT)
+			return -errno;
+	}
+	return -ELOOP; /* as fast as that no compartment connects */
+}
