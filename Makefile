@@ -72,9 +72,12 @@ $(PROGS):
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
 $(BUILD)/tests/unit/test_cli: $(filter-out %/main.o,$(call objects,user/cli/*.c))
-DAEMON_TESTS := $(patsubst %,$(BUILD)/tests/unit/test_%,daemon)
+DAEMON_TESTS := $(patsubst %,$(BUILD)/tests/unit/test_%,daemon config kept relay ways)
 $(DAEMON_TESTS): $(filter-out %/main.o,$(call objects,user/daemon/*.c))
 $(DAEMON_TESTS): LIBS += -lmnl
+# What it says to the kernel, and who is inside, the test answers itself.
+$(BUILD)/tests/unit/test_ways: ALL_LDFLAGS += $(patsubst %,-Wl$(comma)--wrap=%,kern_outlet_set kern_outlets_clear \
+	kern_flows_fd kern_outlet_mark kern_compartment_get cgroup_pids cgroup_of_pid)
 EGRESS_TESTS := $(patsubst %,$(BUILD)/tests/unit/test_%,egress hello route dial resolve reach flow guard egressd)
 $(EGRESS_TESTS): $(EGRESS_OBJ)
 $(BUILD)/tests/unit/test_egressd: $(filter-out %/main.o,$(call objects,user/egressd/*.c)) | $(BUILD)/bin/bulkhead-egressd

@@ -47,6 +47,27 @@ static void test_options(void **state _unused_)
 	arguments_done(&a);
 }
 
+static void test_grant_options(void **state _unused_)
+{
+	static const char *const words[] = {"grant",
+					    "x",
+					    "egress",
+					    "--only",
+					    "a.example.com",
+					    "--for",
+					    "10m",
+					    "--only=*.b.example.com",
+					    NULL};
+	struct arguments a = {0};
+
+	assert_int_equal(parse(words, &a, NULL), 0);
+	assert_int_equal(a.nwords, 2);
+	assert_string_equal(a.span, "10m");
+	assert_int_equal(a.nonly, 2);
+	assert_string_equal(a.only[1], "*.b.example.com");
+	arguments_done(&a);
+}
+
 /* What follows "--" is the command's, options too. */
 static void test_command(void **state _unused_)
 {
@@ -113,6 +134,17 @@ static const struct refusal refusals[] = {
 	 "say what to detach once: NAME or ID and --unit were given, write one of NAME or ID, "
 	 "--cgroup and --unit"},
 	{{"reload", "x", "--all"}, "reload: \"x\" and --all were given: write one of them"},
+	{{"grant", "x"}, "grant needs NAME|ID egress: see bulkhead help grant"},
+	{{"grant", "x", "network"},
+	 "grant: \"network\" is nothing that is granted: write grant x egress"},
+	{{"grant", "x", "egress", "--for", "10"},
+	 "--for 10: write a number and s, m, h or d, as in 30s, 10m, 2h, 1d"},
+	{{"grant", "x", "egress", "--for=0s"}, "--for 0s: write 1s to 365d"},
+	{{"revoke", "x"}, "revoke needs NAME|ID egress: see bulkhead help revoke"},
+	{{"revoke", "x", "all"},
+	 "revoke: \"all\" is nothing that is granted: write revoke x egress"},
+	{{"revoke", "x", "egress", "--for", "1s"},
+	 "revoke has no option --for: see bulkhead help revoke"},
 	{{"admit"}, "admit needs --unit NAME"},
 	{{"run", "p"}, "run needs \"--\" and a command: see bulkhead help run"},
 	{{"run", "p", "true"}, "run: write \"--\" before the command: -- true ..."},
@@ -431,14 +463,13 @@ static void test_check_network(void **state _unused_)
 	unlink(path);
 }
 
-/* What people are shown of {"compartments": [...]}. */
-static void shown(const char *authority, char *out, size_t size)
+/* What people are shown of {"compartments": [...]} with one that has this. */
+static void shown(const char *key, const char *value, char *out, size_t size)
 {
 	_cleanup_fclose_ FILE *file = tmpfile();
 	int before = dup(STDOUT_FILENO);
-	json_t *array =
-		json_pack("[{s:i, s:s, s:s, s:o}]", "id", 3, "name", "reader", "state", "enforced",
-			  "shell_authority", json_loads(authority, JSON_DECODE_ANY, NULL));
+	json_t *array = json_pack("[{s:i, s:s, s:s, s:o}]", "id", 3, "name", "reader", "state",
+				  "enforced", key, json_loads(value, JSON_DECODE_ANY, NULL));
 
 	assert_non_null(array);
 	fflush(stdout);
@@ -472,13 +503,48 @@ static void test_status_authority(void **state _unused_)
 	char out[4096];
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		shown(cases[i].authority, out, sizeof(out));
+		shown("shell_authority", cases[i].authority, out, sizeof(out));
 		if (!strstr(out, cases[i].text))
 			fail_msg("row %zu: %s", i, out);
 	}
 	/* Of what an older agent attached nothing is claimed. */
-	shown("null", out, sizeof(out));
+	shown("shell_authority", "null", out, sizeof(out));
 	assert_null(strstr(out, "authority"));
+}
+
+/* What may leave, by whose word and how long, and what is in the way. */
+static void test_status_egress(void **state _unused_)
+{
+#define TO(name) "{\"to\": \"" name "\"}"
+#define OPEN "\"outlets\": [{\"netns\": 5, \"state\": \"open\"}]"
+	static const struct {
+		const char *egress, *text;
+	} cases[] = {
+		{"{\"destinations\": [" TO("a.b:1") "], \"grant\": null, " OPEN "}",
+		 "\nreader (3) egress: a.b:1: not granted (bulkhead grant 3 egress); outlets in 1 "
+		 "of 1 "
+		 "network namespace\n"},
+		{"{\"destinations\": [" TO("a.b:1") "], \"grant\": {\"left_ms\": null, \"only\": "
+						    "null, \"uid\": 0}, " OPEN "}",
+		 ": granted by uid 0; outlets"},
+		{"{\"destinations\": [" TO("a.b:1") "], \"grant\": {\"left_ms\": 90000, \"only\": "
+						    "[\"x.y\", \"*.z.y\"], \"uid\": 7}, " OPEN "}",
+		 ": granted to x.y, *.z.y for another 1m 30s by uid 7; outlets"},
+		{"{\"destinations\": [" TO("a:1") "," TO("b:1") "," TO("c:1") "," TO("d:1") "," TO(
+			 "e:1") "," TO("f:1") "," TO("g:1") "], \"outlets\": [], \"why\": \"no\"}",
+		 "f:1, and 1 more: not granted (bulkhead grant 3 egress); outlets in 0 of 0 "
+		 "network "
+		 "namespaces: no\n"},
+	};
+	char out[4096];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		shown("egress", cases[i].egress, out, sizeof(out));
+		if (!strstr(out, cases[i].text))
+			fail_msg("row %zu: %s", i, out);
+	}
+	shown("egress", "null", out, sizeof(out));
+	assert_null(strstr(out, "egress"));
 }
 
 /* The keys that programs rely on. */
@@ -582,6 +648,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_grant_options),
 		cmocka_unit_test(test_command),
 		cmocka_unit_test(test_there),
 		cmocka_unit_test(test_help_option),
@@ -594,6 +661,7 @@ int main(void)
 		cmocka_unit_test(test_check_authority),
 		cmocka_unit_test(test_check_network),
 		cmocka_unit_test(test_status_authority),
+		cmocka_unit_test(test_status_egress),
 		cmocka_unit_test(test_event_find),
 		cmocka_unit_test(test_log),
 	};

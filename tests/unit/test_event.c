@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "audit/egress.h"
 #include "audit/escape.h"
 #include "audit/event.h"
 #include "audit/loss.h"
@@ -513,8 +514,12 @@ static void test_other_records(void **state _unused_)
 		json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:s}", "kind", "control", "time",
 			  "2026-01-31T12:03:04Z", "request", "attach", "target", "/x\ny", "uid", 0,
 			  "pid", 44, "unit", "ssh.service", "outcome", "ok");
+	json_t *grant =
+		json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:s, s:s}", "kind", "control",
+			  "time", "2026-01-31T12:03:04Z", "request", "grant", "target", "codex",
+			  "for_ms", 600000, "uid", 0, "pid", 44, "unit", "", "outcome", "ok");
 	_cleanup_free_ char *a = record_line(lost), *b = record_line(mine);
-	_cleanup_free_ char *c = record_line(control);
+	_cleanup_free_ char *c = record_line(control), *d = record_line(grant);
 
 	assert_string_equal(a, "12:03:04 compartment 7: 3 events lost");
 	assert_string_equal(b, "12:03:04 5 records lost on their way here");
@@ -522,9 +527,94 @@ static void test_other_records(void **state _unused_)
 	assert_string_equal(plural(1), "");
 	assert_string_equal(c, "12:03:04 control: attach /x\\x0ay by uid 0, process 44 "
 			       "(ssh.service): ok");
+	assert_string_equal(d, "12:03:04 control: grant codex for 10m by uid 0, process 44: ok");
+	json_decref(grant);
 	json_decref(lost);
 	json_decref(mine);
 	json_decref(control);
+}
+
+#define SAID(text) "{\"is\":\"event\",\"serial\":7," text "}"
+
+/* What the relay tells, and the line of it. NULL: it makes no sense. */
+static const struct {
+	const char *said, *line;
+} said[] = {
+	{SAID("\"what\":\"query\",\"name\":\"evil.example\",\"type\":\"AAAA\",\"outcome\":"
+	      "\"unlisted\""),
+	 "12:03:04 codex: query of evil.example (AAAA) refused: unlisted [egress]"},
+	{SAID("\"what\":\"query\",\"name\":\"a\\u001b[2J "
+	      "b\",\"type\":\"A\",\"outcome\":\"malformed\","
+	      "\"count\":12"),
+	 "12:03:04 codex: query of \"a\\x1b[2J b\" (A) refused: malformed, 12 times [egress]"},
+	{SAID("\"what\":\"connect\",\"name\":\"api.example.com\",\"port\":443,\"outcome\":\"bad "
+	      "address\","
+	      "\"reason\":\"10.0.0.1 is private\""),
+	 "12:03:04 codex: connect to api.example.com:443 refused: bad address: 10.0.0.1 is private "
+	 "[egress]"},
+	{SAID("\"what\":\"flow\",\"name\":\"api.example.com\",\"port\":443,\"address\":\"1.2.3.4\","
+	      "\"outcome\":\"ended\",\"up\":10,\"down\":20000000000,\"ms\":30"),
+	 "12:03:04 codex: api.example.com:443 (1.2.3.4) ended: 10 bytes up, 20000000000 down, 30 "
+	 "ms "
+	 "[egress]"},
+	{SAID("\"what\":\"flow\",\"outcome\":\"cut\""),
+	 "12:03:04 codex: ?:0 cut: 0 bytes up, 0 down, 0 ms [egress]"},
+	{SAID("\"what\":\"query\",\"name\":\"a\""), NULL},
+	{SAID("\"what\":\"query\",\"name\":[],\"outcome\":\"x\""), NULL},
+	{SAID("\"what\":\"query\",\"outcome\":7"), NULL},
+	{SAID("\"what\":\"connect\",\"outcome\":\"x\",\"port\":\"443\""), NULL},
+	{SAID("\"what\":\"connect\",\"outcome\":\"x\",\"port\":-1"), NULL},
+	{SAID("\"what\":\"violation\",\"outcome\":\"x\""), NULL},
+	{SAID("\"what\":7,\"outcome\":\"x\""), NULL},
+	{"{}", NULL},
+};
+
+static void test_egress_events(void **state _unused_)
+{
+	const struct egress_of of = {.compartment = 3, .name = "codex"};
+
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+		json_t *message = json_loads(said[i].said, 0, NULL);
+		json_t *record = egress_event_record(&of, message, WHEN_NS);
+		_cleanup_free_ char *line = record ? record_line(record) : NULL;
+
+		assert_non_null(message);
+		assert_int_equal(!line, !said[i].line);
+		if (line)
+			assert_string_equal(line, said[i].line);
+		json_decref(record);
+		json_decref(message);
+	}
+}
+
+/* A text without end is none of ours. */
+static void test_egress_long(void **state _unused_)
+{
+	const struct egress_of of = {.compartment = 3, .name = "codex"};
+	char name[2000];
+	json_t *message;
+
+	memset(name, 'a', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	message = json_pack("{s:s, s:s, s:s}", "what", "query", "outcome", "x", "name", name);
+	assert_null(egress_event_record(&of, message, WHEN_NS));
+	json_decref(message);
+}
+
+/* What the agent itself saw; of the relay there is no compartment. */
+static void test_egress_records(void **state _unused_)
+{
+	const struct egress_of nobody = {0}, of = {.compartment = 3, .name = "co dex"};
+	json_t *relay = egress_record(&nobody, "relay", "ended", "it hung up", WHEN_NS);
+	json_t *grant = egress_record(&of, "grant", "expired", NULL, WHEN_NS);
+	_cleanup_free_ char *a = record_line(relay), *b = record_line(grant);
+
+	assert_string_equal(a, "12:03:04 relay ended: it hung up [egress]");
+	assert_string_equal(b, "12:03:04 \"co dex\": grant expired [egress]");
+	assert_null(json_object_get(relay, "compartment"));
+	assert_string_equal(text_at(grant, "name"), "co dex");
+	json_decref(relay);
+	json_decref(grant);
 }
 
 static size_t bytes_of(const char *path)
@@ -632,13 +722,14 @@ static void test_full(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),	cmocka_unit_test(test_fields),
-		cmocka_unit_test(test_escape),	cmocka_unit_test(test_forged_line),
-		cmocka_unit_test(test_longest), cmocka_unit_test(test_broken),
-		cmocka_unit_test(test_gap),	cmocka_unit_test(test_order),
-		cmocka_unit_test(test_jump),	cmocka_unit_test(test_other_records),
-		cmocka_unit_test(test_sink),	cmocka_unit_test(test_sink_recovers),
-		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_lines),	    cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_escape),	    cmocka_unit_test(test_forged_line),
+		cmocka_unit_test(test_longest),	    cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_gap),	    cmocka_unit_test(test_order),
+		cmocka_unit_test(test_jump),	    cmocka_unit_test(test_other_records),
+		cmocka_unit_test(test_sink),	    cmocka_unit_test(test_sink_recovers),
+		cmocka_unit_test(test_full),	    cmocka_unit_test(test_egress_events),
+		cmocka_unit_test(test_egress_long), cmocka_unit_test(test_egress_records),
 	};
 
 	setenv("TZ", "UTC", 1);

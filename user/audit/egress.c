@@ -26,6 +26,7 @@ static const struct {
 	{"up", "up", true},
 	{"down", "down", true},
 	{"ms", "ms", true},
+	{"count", "count", true},
 };
 #define NFIELDS (sizeof(fields) / sizeof(*fields))
 
@@ -72,18 +73,22 @@ static long long number_of(const json_t *record, const char *key)
 	return json_integer_value(json_object_get(record, key));
 }
 
-/* ": because", or nothing. */
+/* ": because", and how often, where it tells of several. */
 static void because(const json_t *record, char *buffer, size_t size)
 {
 	const char *reason = text_of(record, "reason");
+	long long count = number_of(record, "count");
+	char times[32] = "";
 
-	snprintf(buffer, size, "%s%s", reason && *reason ? ": " : "", reason ?: "");
+	if (count > 1)
+		snprintf(times, sizeof(times), ", %lld times", count);
+	snprintf(buffer, size, "%s%s%s", times, reason && *reason ? ": " : "", reason ?: "");
 }
 
 static int query_message(const json_t *record, const char *to, char **ret)
 {
 	const json_t *type = json_object_get(record, "type");
-	char number[32], why[256];
+	char number[32], why[MAX_TEXT + 40];
 
 	snprintf(number, sizeof(number), "type %lld", number_of(record, "type"));
 	because(record, why, sizeof(why));
@@ -94,7 +99,7 @@ static int query_message(const json_t *record, const char *to, char **ret)
 
 static int connect_message(const json_t *record, const char *to, char **ret)
 {
-	char why[MAX_TEXT + 8];
+	char why[MAX_TEXT + 40];
 
 	because(record, why, sizeof(why));
 	return asprintf(ret, "connect to %s:%lld refused: %s%s", to, number_of(record, "port"),

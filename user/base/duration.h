@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #define DURATION_FORM "a number and s, m, h or d, as in 30s, 10m, 2h, 1d"
-/* Nothing of ours lasts longer, and what is added to a clock stays far from its end. */
-#define DURATION_MAX_MS (3650ull * 24 * 3600 * 1000)
+/* A year: nothing of ours lasts longer, and what is added to a clock stays far from its end. */
+#define DURATION_MAX_MS (365ull * 24 * 3600 * 1000)
 
 /* 0; -EINVAL: not of that form; -ERANGE: nothing at all, or more than DURATION_MAX_MS. */
 int duration_parse(const char *text, uint64_t *ret_ms);

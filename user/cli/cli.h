@@ -46,7 +46,7 @@ void show_report(const json_t *reply, FILE *to);
 void show_compartments(const json_t *array);
 void show_vectors(const json_t *vectors, FILE *to);
 /* --- show_egress.c --- */
-void show_egress(const json_t *compartment);
+void show_way_out(const json_t *compartment);
 void show_relay(const json_t *agent);
 int show_json(const json_t *object);
 

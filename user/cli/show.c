@@ -103,7 +103,7 @@ void show_compartments(const json_t *array)
 	}
 	table_print(table, stdout);
 	json_array_foreach (array, i, c)
-		show_egress(c);
+		show_way_out(c);
 	json_array_foreach (array, i, c)
 		show_authority(c);
 	json_array_foreach (array, i, c)

@@ -38,7 +38,7 @@ static void show_grant(const json_t *c, const json_t *grant)
 	printf(" by uid %lld", (long long)json_integer_value(json_object_get(grant, "uid")));
 }
 
-void show_egress(const json_t *c)
+void show_way_out(const json_t *c)
 {
 	const json_t *egress = json_object_get(c, "egress"), *net;
 	const json_t *nets = json_object_get(egress, "outlets");

@@ -49,6 +49,7 @@ static struct way *begin_way(struct egress *e, const struct compartment *c, __u6
 	struct way *way;
 
 	memcpy(of.boot, e->boot, sizeof(of.boot));
+	snprintf(of.range, sizeof(of.range), "%s", e->config->synthetic);
 	way = way_new(c, &of, e->directory);
 	if (!way) {
 		log_error("compartment %s: no memory for its way out", c->name);
@@ -60,8 +61,7 @@ static struct way *begin_way(struct egress *e, const struct compartment *c, __u6
 	return way;
 }
 
-/* Is the text that was read the one in force? A file that was edited since lists nothing. */
-static bool is_in_force(const struct compartment *c)
+bool egress_is_in_force(const struct compartment *c)
 {
 	char digest[POLICY_DIGEST_SIZE];
 
@@ -123,7 +123,7 @@ static void update(struct egress *e, __u32 id)
 	way = e->ways[id];
 	if (!live || (way && way->ended))
 		return;
-	if (is_in_force(c))
+	if (egress_is_in_force(c))
 		list_of(e, c, serial);
 	way = e->ways[id];
 	if (way && !way->ended)
@@ -270,18 +270,25 @@ static void lead(struct egress *e, struct way *way, struct net *net)
 		.stub4 = net->outlet.stub4_port,
 		.stub6 = net->outlet.stub6_port,
 	};
+	char why[WAY_WHY_SIZE];
 	int r;
 
 	memcpy(&outlet.synthetic, range->address.bytes, sizeof(outlet.synthetic));
 	r = kern_outlet_set(e->daemon->kern, way->compartment, net->outlet.cookie, &outlet);
-	if (!r) {
-		net->state = NET_SET;
-		return;
-	}
-	snprintf(way->why, sizeof(way->why), "the kernel does not lead to its outlet: %s",
-		 strerror(-r));
-	log_warning("compartment %s: %s", way->name, way->why);
-	net_fail(net, way->why);
+	snprintf(why, sizeof(why), "%s%s", r ? "the kernel does not lead to its outlet: " : "",
+		 r ? strerror(-r) : "");
+	if (r && strcmp(why, net->why) != 0)
+		log_warning("compartment %s: %s", way->name, why);
+	memcpy(net->why, why, sizeof(net->why));
+	/* The relay has the sockets: they stay, and the next round tries again. */
+	net->state = r ? NET_TOLD : NET_SET;
+}
+
+static void lead_again(struct egress *e, struct way *way)
+{
+	for (size_t i = 0; i < way->nnets; i++)
+		if (way->nets[i].state == NET_TOLD)
+			lead(e, way, &way->nets[i]);
 }
 
 /* What it must do and does not is no relay's any more: what was taken away would go on. */
@@ -291,7 +298,8 @@ static bool is_needed(const struct way *way, enum saying saying)
 	       (saying == SAY_LIST && way->had_list) || (saying == SAY_GRANT && way->granted);
 }
 
-static int refused(struct egress *e, struct way *way, int code, const char *why)
+/* False: it had to be done. */
+static bool refused(struct egress *e, struct way *way, int code, const char *why)
 {
 	bool needed = is_needed(way, e->question.saying);
 	char before[WAY_WHY_SIZE];
@@ -304,25 +312,25 @@ static int refused(struct egress *e, struct way *way, int code, const char *why)
 	/* A grant that is not in force is none. */
 	if (e->question.saying == SAY_GRANT)
 		forget_grant(e, way);
-	return needed ? -EBADMSG : 0;
+	return !needed;
 }
 
-static int on_answered(void *data, int result, const char *why)
+static bool on_answered(void *data, int result, const char *why)
 {
 	struct egress *e = data;
 	struct way *way = e->ways[e->asked_id];
 	struct net *net;
-	int r = 0;
+	bool good = true;
 
 	e->asked = false;
 	if (!e->asked_id) {
 		e->configured = !result;
 		if (result)
 			log_error("egress: the relay does not take its configuration: %s", why);
-		return result ? -EBADMSG : 0;
+		return e->configured;
 	}
 	if (result)
-		r = refused(e, way, result, why);
+		good = refused(e, way, result, why);
 	else
 		way_said(way, &e->question);
 	net = way_net(way, e->question.netns);
@@ -330,7 +338,7 @@ static int on_answered(void *data, int result, const char *why)
 		lead(e, way, net);
 	let_go(e, e->asked_id);
 	requests_settle(e->daemon);
-	return r;
+	return good;
 }
 
 static int on_heard(void *data, const json_t *message)
@@ -411,9 +419,13 @@ void egress_tick(struct daemon *d)
 
 	if (!e || !e->config)
 		return;
-	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++)
-		if (e->ways[id])
-			e->ways[id]->stalled = false;
+	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++) {
+		if (!e->ways[id])
+			continue;
+		e->ways[id]->stalled = false;
+		if (!e->ways[id]->ended)
+			lead_again(e, e->ways[id]);
+	}
 	look(e);
 }
 

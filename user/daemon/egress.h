@@ -62,6 +62,9 @@ struct way *egress_way(struct daemon *d, __u32 compartment);
 int egress_grant(struct daemon *d, struct way *way, struct grant *grant, struct error *error);
 void egress_revoke(struct daemon *d, struct way *way);
 
+/* Is the text that was read the one in force? A file that was edited since lists nothing. */
+bool egress_is_in_force(const struct compartment *c);
+
 /* For status: null where nothing is listed, and of the relay. */
 json_t *egress_status(struct daemon *d, const struct compartment *c);
 json_t *egress_relay_status(struct daemon *d);

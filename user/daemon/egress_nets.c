@@ -134,11 +134,11 @@ static void note_member(struct egress *e, struct way *way, pid_t pid, bool neste
 	try_net(e, way, pid, nested, net);
 }
 
-/* Namespaces without an outlet are known by a number alone, which may be another's tomorrow. Those with one live as long
+/* True: there is room again. Namespaces without an outlet are known by a number alone, which may be another's tomorrow. Those with one live as long
  * as it: they are given up when others need the room. */
-static void drop_unseen(struct egress *e, struct way *way)
+static bool drop_unseen(struct egress *e, struct way *way)
 {
-	size_t n = 0;
+	size_t n = 0, before = way->nnets;
 
 	for (size_t i = 0; i < way->nnets; i++) {
 		struct net *net = &way->nets[i];
@@ -151,17 +151,20 @@ static void drop_unseen(struct egress *e, struct way *way)
 		if (!gone)
 			way->nets[n++] = *net;
 	}
-	if (n < way->nnets)
-		way->crowded = false;
 	way->nnets = n;
 	if (way->reopen)
 		kern_outlets_clear(e->daemon->kern, way->compartment);
+	if (n == before)
+		return false;
+	way->crowded = false;
+	return true;
 }
 
 void egress_scan(struct egress *e, struct way *way, bool nested)
 {
 	_cleanup_free_ pid_t *pids = NULL;
 	size_t n = 0;
+	bool crowded;
 
 	if (cgroup_pids(way->cgroup, &pids, &n))
 		return;
@@ -169,5 +172,9 @@ void egress_scan(struct egress *e, struct way *way, bool nested)
 		way->nets[i].seen = false;
 	for (size_t i = 0; i < n; i++)
 		note_member(e, way, pids[i], nested);
-	drop_unseen(e, way);
+	crowded = way->crowded;
+	if (!drop_unseen(e, way) || !crowded)
+		return;
+	for (size_t i = 0; i < n; i++)
+		note_member(e, way, pids[i], nested);
 }

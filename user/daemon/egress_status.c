@@ -69,9 +69,10 @@ static const char *why_not(struct daemon *d, const struct compartment *c, const 
 
 	if (!e || !e->config)
 		return e ? e->off : "";
+	if (!egress_is_in_force(c))
+		return "its policy's file was edited since it was put in force: bulkhead reload";
 	if (!way)
-		return "it is not served yet, or its policy's file was edited since it was put in "
-		       "force: bulkhead reload";
+		return "it is starting";
 	if (*way->why)
 		return way->why;
 	if (*relay_why(e->relay))
@@ -79,9 +80,7 @@ static const char *why_not(struct daemon *d, const struct compartment *c, const 
 	for (size_t i = 0; i < way->nnets; i++)
 		if (*way->nets[i].why)
 			return way->nets[i].why;
-	return c->loaded && way_is_open(way) ? ""
-	       : way->nnets		     ? "it is starting"
-					     : "nobody is inside";
+	return way_is_open(way) ? "" : way->nnets ? "it is starting" : "nobody is inside";
 }
 
 json_t *egress_status(struct daemon *d, const struct compartment *c)

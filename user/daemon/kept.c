@@ -29,8 +29,8 @@ int kept_boot(char ret[KEPT_BOOT_SIZE])
 
 static void head_line(const struct kept_of *of, char *buffer, size_t size)
 {
-	snprintf(buffer, size, "names %llu %llu %s\n", (unsigned long long)of->serial,
-		 (unsigned long long)of->cgroup_id, of->boot);
+	snprintf(buffer, size, "names %llu %llu %s %s\n", (unsigned long long)of->serial,
+		 (unsigned long long)of->cgroup_id, of->boot, of->range);
 }
 
 /* -EBADMSG for what is none of ours. */
@@ -223,6 +223,17 @@ int kept_names_add(struct kept_names *names, const char *address, const char *na
 		names->fd = -1;
 	}
 	return 0;
+}
+
+void kept_names_cut(struct kept_names *names, const struct kept_of *of, size_t n)
+{
+	for (size_t i = n; i < names->n; i++)
+		free(names->names[i].name);
+	names->n = n < names->n ? n : names->n;
+	if (names->fd >= 0)
+		close(names->fd);
+	names->fd = -1;
+	open_file(names, of, false);
 }
 
 void kept_names_done(struct kept_names *names)

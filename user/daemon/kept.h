@@ -16,11 +16,13 @@
 #include "base/cleanup.h"
 
 #define KEPT_BOOT_SIZE 37
+#define KEPT_RANGE_SIZE 19 /* "255.255.255.255/24" */
 
 /* Serial numbers begin anew when the programs were taken out of the kernel, ids of cgroups do not. */
 struct kept_of {
 	__u64 serial, cgroup_id;
 	char boot[KEPT_BOOT_SIZE];
+	char range[KEPT_RANGE_SIZE]; /* of which the addresses are: names alone */
 };
 
 /* The kernel's id of this boot. */
@@ -50,6 +52,8 @@ struct kept_names {
 int kept_names_open(const char *directory, const struct kept_of *of, struct kept_names *ret);
 /* 0, also for what is there already; -EBADMSG: no address, no name, or one of them has another; -ENOSPC, -ENOMEM. */
 int kept_names_add(struct kept_names *names, const char *address, const char *name);
+/* Those behind the first n are forgotten. */
+void kept_names_cut(struct kept_names *names, const struct kept_of *of, size_t n);
 void kept_names_done(struct kept_names *names);
 
 /* --- the grant --- */

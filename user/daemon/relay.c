@@ -16,6 +16,8 @@
 #define RELAY_BATCH 64
 /* Of a dead one: what it had said. */
 #define RELAY_LAST_WORDS 4096
+/* Between the end of its channel and its own, which says more: the kernel closes one right before the other. */
+#define RELAY_EXIT_MS 50
 /* For the kernel to end what was killed, when the agent ends. */
 #define RELAY_KILL_MS 1000
 /* Room for one message and what the kernel counts beside it. */
@@ -110,6 +112,25 @@ static void describe_end(const siginfo_t *info, char *buffer, size_t size)
 		snprintf(buffer, size, "it exited with status %d: see its log", info->si_status);
 }
 
+/* 1: it has, and says how; it is not reaped. */
+static int has_exited(const struct relay *relay, siginfo_t *ret)
+{
+	*ret = (siginfo_t){0};
+	return waitid(P_PIDFD, (id_t)relay->pidfd, ret, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       ret->si_pid;
+}
+
+static void hung_up(struct relay *relay)
+{
+	struct pollfd polled = {.fd = relay->pidfd, .events = POLLIN};
+	char why[128] = "it hung up";
+	siginfo_t info;
+
+	if (poll(&polled, 1, RELAY_EXIT_MS) > 0 && has_exited(relay, &info))
+		describe_end(&info, why, sizeof(why));
+	fail(relay, why);
+}
+
 /* --- what it says --- */
 
 /* 0, -EAGAIN, -EPIPE at its end, -EBADMSG. */
@@ -143,21 +164,22 @@ static bool is_answer(const json_t *asked, const json_t *message)
 	       (!serial || json_equal(serial, json_object_get(message, "serial")));
 }
 
+#define UNDONE "it does not do what must be done: killed"
+
 static int take_answer(struct relay *relay, const json_t *message, bool done)
 {
 	const char *why = json_string_value(json_object_get(message, "error"));
 	json_int_t code = json_integer_value(json_object_get(message, "errno"));
+	int result = done ? 0 : code > 0 && code < 4096 ? -(int)code : -EIO;
 
 	if (!is_answer(relay->asked, message))
 		return -EBADMSG;
 	json_decref(relay->asked);
 	relay->asked = NULL;
 	disarm(relay->answer_timer);
-	if (done)
-		return relay->options.answered(relay->options.data, 0, "");
-	return relay->options.answered(relay->options.data,
-				       code > 0 && code < 4096 ? -(int)code : -EIO,
-				       why ?: "no reason given");
+	if (!relay->options.answered(relay->options.data, result, why ?: "no reason given"))
+		fail(relay, UNDONE);
+	return 0;
 }
 
 static int take(struct relay *relay, const json_t *message)
@@ -184,10 +206,10 @@ static void hear(struct relay *relay, unsigned int most)
 		if (r == -EAGAIN)
 			return;
 		if (r == -EPIPE)
-			fail(relay, "it hung up");
+			hung_up(relay);
 		if (!r)
 			r = take(relay, message);
-		if (r < 0 && r != -EPIPE)
+		if (r == -EBADMSG)
 			fail(relay, "what it said makes no sense: killed");
 	}
 }
@@ -255,11 +277,11 @@ static void ask_next(struct relay *relay)
 		r = ask_one(relay, &ask);
 		json_decref(ask.message);
 		if (r == -EPIPE || r == -ECONNRESET)
-			fail(relay, "it hung up");
+			hung_up(relay);
 		if (!r || r == -EAGAIN || relay->life != LIFE_RUNS)
 			return;
-		if (relay->options.answered(relay->options.data, r, strerror(-r)))
-			fail(relay, "it could not be told what must be: killed");
+		if (!relay->options.answered(relay->options.data, r, strerror(-r)))
+			fail(relay, UNDONE);
 	}
 }
 
@@ -414,8 +436,7 @@ static int on_exit_of(sd_event_source *source _unused_, int fd _unused_, uint32_
 
 	/* What it gave before it ended is to be kept. */
 	if (relay->life == LIFE_RUNS) {
-		if (waitid(P_PIDFD, (id_t)relay->pidfd, &info, WEXITED | WNOHANG | WNOWAIT) ||
-		    !info.si_pid)
+		if (!has_exited(relay, &info))
 			return 0;
 		describe_end(&info, why, sizeof(why));
 		for (unsigned int i = 0; i < RELAY_LAST_WORDS && relay->life == LIFE_RUNS; i++) {

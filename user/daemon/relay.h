@@ -37,9 +37,9 @@ struct relay_options {
 	int (*may_start)(void *data, struct error *error);
 	/* False: nothing. Whatever it gave before was not sent unless `answered` was called since. */
 	bool (*next)(void *data, struct relay_ask *ret);
-	/* What became of what it gave last: 0, or -errno with the process's reason. Its own answer: what it refuses
-	 * that must be, as a revocation, is -EBADMSG, and then it is killed. */
-	int (*answered)(void *data, int result, const char *why);
+	/* What became of what it gave last: 0, or -errno with the process's reason. False: that had to be done, as a
+	 * revocation has; the process is killed. */
+	bool (*answered)(void *data, int result, const char *why);
 	/* "gave", "event", "lost". -EBADMSG: it makes no sense. */
 	int (*heard)(void *data, const json_t *message);
 	/* It runs no more, or will not in a moment; knows nothing that it was told. Before any other is started. */

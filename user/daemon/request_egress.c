@@ -74,13 +74,27 @@ static int look(struct daemon *d, const struct later *later, struct way **ret, s
 
 /* --- grant --- */
 
+/* What is in its way may go: then it is in force, and who was told of a failure is to know. */
+static int stands(struct daemon *d, const struct later *later, int r, struct error *error)
+{
+	const struct way *way = egress_way(d, later->compartment);
+	struct error why = *error;
+
+	if (!way || way->of.serial != later->serial || !way->grant.given)
+		return r;
+	return error_set(error, -r,
+			 "%s; the grant stands, and is in force as soon as it can be: bulkhead "
+			 "revoke takes it back",
+			 why.text);
+}
+
 static int granted(struct daemon *d, struct later *later, struct error *error)
 {
 	struct way *way = NULL;
 	int r = look(d, later, &way, error);
 
 	if (r)
-		return r;
+		return stands(d, later, r, error);
 	if (!way->grant.given)
 		return error_set(error, ECANCELED, "%s",
 				 *way->why ? way->why : "it was revoked meanwhile");
@@ -91,8 +105,7 @@ static int take_only(const struct request *request, const struct way *way, struc
 		     struct error *error)
 {
 	const json_t *list = json_object_get(request->body, "only"), *item;
-	struct destination_fault fault;
-	char name[DESTINATION_NAME_SIZE];
+	char name[WAY_NAME_SIZE];
 	size_t i;
 
 	if (!list)
@@ -103,14 +116,12 @@ static int take_only(const struct request *request, const struct way *way, struc
 	if (!grant->only)
 		return error_set(error, ENOMEM, "out of memory");
 	json_array_foreach (list, i, item) {
-		const char *text = json_string_value(item);
+		int r = way_find_name(way, json_string_value(item), name, error);
 
-		if (destination_name(text, strlen(text), name, &fault))
-			return error_set(error, EINVAL, "only: \"%s\" is no name: %s", text,
-					 fault.reason);
-		if (!way_has_name(way, name))
-			return error_set(error, ENOENT, "only: %s: its policy does not list it",
-					 name);
+		if (r) {
+			error_prefix(error, "only");
+			return r;
+		}
 		grant->only[i] = strdup(name);
 		if (!grant->only[i])
 			return error_set(error, ENOMEM, "out of memory");

@@ -92,7 +92,7 @@ void way_grant(struct way *way, struct grant *grant)
 	way->version++;
 }
 
-bool way_has_name(const struct way *way, const char *name)
+static bool is_listed(const struct way *way, const char *name, bool wildcard)
 {
 	struct destination_fault fault;
 	struct destination to;
@@ -102,11 +102,29 @@ bool way_has_name(const struct way *way, const char *name)
 	json_array_foreach (way->entries, i, entry) {
 		const char *text = json_string_value(json_object_get(entry, "to"));
 
-		if (text && destination_parse(text, strlen(text), &to, &fault) == 0 &&
-		    destination_has_name(&to, name))
+		if (!text || destination_parse(text, strlen(text), &to, &fault))
+			continue;
+		if (wildcard ? to.wildcard && !strcmp(to.name, name)
+			     : destination_has_name(&to, name))
 			return true;
 	}
 	return false;
+}
+
+int way_find_name(const struct way *way, const char *text, char ret[WAY_NAME_SIZE],
+		  struct error *error)
+{
+	bool wildcard = !strncmp(text, "*.", 2);
+	const char *name = wildcard ? text + 2 : text;
+	char canonical[DESTINATION_NAME_SIZE];
+	struct destination_fault fault;
+
+	if (destination_name(name, strlen(name), canonical, &fault))
+		return error_set(error, EINVAL, "\"%s\" is no name: %s", text, fault.reason);
+	if (!is_listed(way, canonical, wildcard))
+		return error_set(error, ENOENT, "%s: its policy does not list it", text);
+	snprintf(ret, WAY_NAME_SIZE, "%s%s", wildcard ? "*." : "", canonical);
+	return 0;
 }
 
 /* --- what is due --- */
@@ -311,10 +329,11 @@ void way_refused(struct way *way, const struct way_question *question, int code,
 
 	snprintf(way->why, sizeof(way->why), "the relay refuses to %s: %s (%s)",
 		 sayings[question->saying].word, why, strerror(-code));
-	/* Names that are not adopted get other addresses; the rest need not. */
-	if (question->saying == SAY_ADOPT)
-		way->adopted = adopt_end(way);
-	else if (question->saying == SAY_LISTEN && net)
+	/* They get other addresses, which those that are kept would contradict. */
+	if (question->saying == SAY_ADOPT) {
+		kept_names_cut(&way->names, &way->of, way->adopted);
+		way->to_adopt = way->adopted;
+	} else if (question->saying == SAY_LISTEN && net)
 		net_fail(net, way->why);
 	else
 		way->stalled = true;
@@ -328,8 +347,10 @@ void way_forgotten(struct way *way)
 	way->to_adopt = way->names.n;
 	way->why[0] = '\0';
 	for (size_t i = 0; i < way->nnets; i++)
-		if (way->nets[i].state != NET_FAILED)
+		if (way->nets[i].state != NET_FAILED) {
 			way->nets[i].state = NET_OPEN;
+			way->nets[i].why[0] = '\0';
+		}
 }
 
 bool way_is_open(const struct way *way)

@@ -19,9 +19,9 @@
 #define WAY_WHY_SIZE 256
 
 enum net_state {
-	NET_FAILED, /* `why`; tried again */
+	NET_FAILED, /* it has no sockets: `why`; tried again */
 	NET_OPEN,   /* it has sockets */
-	NET_TOLD,   /* which the relay has */
+	NET_TOLD,   /* which the relay has; `why`: and nobody is led to */
 	NET_SET,    /* and where the kernel leads to */
 };
 
@@ -80,8 +80,11 @@ DEFINE_CLEANUP(struct way *, way_free)
 json_t *way_entries(const struct policy *policy);
 /* From now on this is listed; takes it. */
 void way_list(struct way *way, json_t *entries);
-/* Is this a name that one of the entries stands for? */
-bool way_has_name(const struct way *way, const char *name);
+/* Can this be granted: a name that one of the entries stands for, or "*.NAME" as one is written? 0, -ENOENT, or -EINVAL
+ * with a reason. ret: in the form that the relay takes. */
+#define WAY_NAME_SIZE (2 + DESTINATION_NAME_SIZE)
+int way_find_name(const struct way *way, const char *text, char ret[WAY_NAME_SIZE],
+		  struct error *error);
 
 /* What is granted, in place of what was; takes it. Zeroed: nothing. */
 void way_grant(struct way *way, struct grant *grant);
