@@ -44,6 +44,42 @@ static struct {
 	size_t nmembers;
 } kernel;
 
+int __wrap_cgroup_own_get(const char *name, char **ret, struct error *error);
+int __wrap_cgroup_own_get(const char *name _unused_, char **ret, struct error *error _unused_)
+{
+	*ret = NULL;
+	return 0;
+}
+
+int __wrap_kern_fence_fill(struct kern *kern, const struct address_rules *rules,
+			   const struct kern_resolver *resolvers, size_t n);
+int __wrap_kern_fence_fill(struct kern *kern _unused_, const struct address_rules *rules _unused_,
+			   const struct kern_resolver *resolvers, size_t n)
+{
+	assert_true(n > 0 && resolvers[0].port > 0);
+	return 0;
+}
+
+int __wrap_kern_fence_attach(struct kern *kern, const char *path, struct error *error);
+int __wrap_kern_fence_attach(struct kern *kern _unused_, const char *path _unused_,
+			     struct error *error _unused_)
+{
+	return 0;
+}
+
+int __wrap_kern_fence_refused(struct kern *kern, __u64 *ret);
+int __wrap_kern_fence_refused(struct kern *kern _unused_, __u64 *ret)
+{
+	*ret = 0;
+	return 0;
+}
+
+int __wrap_kern_flows_clear(struct kern *kern);
+int __wrap_kern_flows_clear(struct kern *kern _unused_)
+{
+	return 0;
+}
+
 int __wrap_kern_outlet_set(struct kern *kern, __u32 compartment, __u64 netns,
 			   const struct bh_outlet *outlet);
 int __wrap_kern_outlet_set(struct kern *kern _unused_, __u32 compartment, __u64 netns,

@@ -55,7 +55,7 @@ static int attribute_read(const char *cgroup, const char *name, size_t max, char
 	return r ? r : text_read(path, max, ret, NULL);
 }
 
-int cgroup_own_create(const char *name, char **ret_path, struct error *error)
+static int own_make(const char *name, bool may_exist, char **ret_path, struct error *error)
 {
 	_cleanup_free_ char *path = NULL;
 	const char *own = cgroup_own_root();
@@ -71,10 +71,20 @@ int cgroup_own_create(const char *name, char **ret_path, struct error *error)
 		path = NULL;
 		return error_set(error, ENOMEM, "out of memory");
 	}
-	if (mkdir(path, 0755))
+	if (mkdir(path, 0755) && !(may_exist && errno == EEXIST))
 		return error_set(error, errno, "%s: cannot make it: %m", path);
 	*ret_path = TAKE_PTR(path);
 	return 0;
+}
+
+int cgroup_own_create(const char *name, char **ret_path, struct error *error)
+{
+	return own_make(name, false, ret_path, error);
+}
+
+int cgroup_own_get(const char *name, char **ret_path, struct error *error)
+{
+	return own_make(name, true, ret_path, error);
 }
 
 static int push_children(const char *path, char ***list, size_t *n)

@@ -162,6 +162,8 @@ int canary_run(struct kern *kern, struct canary_result *results, struct error *e
 /* --- cgroup.c --- */
 int cgroup_own_create(const char *name, char **ret_path,
 		      struct error *error); /* below our own root */
+/* The same; one that is there does. */
+int cgroup_own_get(const char *name, char **ret_path, struct error *error);
 int cgroup_remove(const char *path);
 int cgroup_freeze(const char *path, bool freeze, unsigned int deadline_ms, struct error *error);
 int cgroup_kill(const char *path, unsigned int deadline_ms, struct error *error);

@@ -355,6 +355,7 @@ static void on_died(void *data, const char *why)
 	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++)
 		if (e->ways[id])
 			kern_outlets_clear(e->daemon->kern, id);
+	kern_flows_clear(e->daemon->kern);
 	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++) {
 		if (!e->ways[id])
 			continue;
@@ -419,6 +420,7 @@ void egress_tick(struct daemon *d)
 
 	if (!e || !e->config)
 		return;
+	egress_fence_look(e);
 	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++) {
 		if (!e->ways[id])
 			continue;
@@ -487,6 +489,7 @@ static int make_relay(struct egress *e, struct error *error)
 	const struct relay_options options = {
 		.program = e->program,
 		.user = relay_user(),
+		.cgroup = e->fence,
 		.answer_ms = EGRESS_ANSWER_MS,
 		.pause_ms = EGRESS_PAUSE_MS,
 		.pause_max_ms = EGRESS_PAUSE_MAX_MS,
@@ -529,6 +532,15 @@ static int turn_on(struct egress *e, const char *path, struct error *error)
 	if (r)
 		return error_set(error, -r, "boot_id: %s", strerror(-r));
 	kept_sweep(e->directory, is_known_serial, e);
+	/* Connections that an earlier relay did not take. */
+	kern_flows_clear(e->daemon->kern);
+	if (egress_fence(e, &why)) {
+		log_error("egress is off: %s", why.text);
+		snprintf(e->off, sizeof(e->off), "%s", why.text);
+		egress_config_free(e->config);
+		e->config = NULL;
+		return 0;
+	}
 	return make_relay(e, error);
 }
 
@@ -565,6 +577,7 @@ void egress_stop(struct daemon *d)
 			kern_outlets_clear(d->kern, id);
 		way_free(e->ways[id]);
 	}
+	egress_fence_end(e);
 	sd_event_source_disable_unref(e->look_timer);
 	sd_event_source_disable_unref(e->expiry_timer);
 	egress_config_free(e->config);

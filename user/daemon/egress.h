@@ -28,6 +28,8 @@ struct egress {
 	char off[ERROR_TEXT_SIZE];    /* why */
 	char boot[KEPT_BOOT_SIZE];
 	struct relay *relay;
+	char *fence;	     /* directory of the relay's cgroup */
+	__u64 fence_refused; /* told already */
 	sd_event_source *look_timer, *expiry_timer;
 	struct way *ways[BH_MAX_COMPARTMENTS]; /* by compartment id */
 	__u32 turn;			       /* whose it is to be asked about */
@@ -68,6 +70,14 @@ bool egress_is_in_force(const struct compartment *c);
 /* For status: null where nothing is listed, and of the relay. */
 json_t *egress_status(struct daemon *d, const struct compartment *c);
 json_t *egress_relay_status(struct daemon *d);
+
+/* --- egress_fence.c: the table of addresses around the relay, once more --- */
+/* Before there is a relay. 0 or -errno with a reason: none is started then. */
+int egress_fence(struct egress *e, struct error *error);
+/* When there is no relay any more. */
+void egress_fence_end(struct egress *e);
+/* Tells of what it refused: the relay takes no address that it refuses, unless it is not itself. */
+void egress_fence_look(struct egress *e);
 
 /* --- egress_nets.c --- */
 /* Sees to outlets in each network namespace that members stand in. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -304,6 +305,20 @@ static int on_answer_late(sd_event_source *source _unused_, uint64_t usec _unuse
 
 /* --- its beginning --- */
 
+/* Before it is anybody: what it dials is judged by the cgroup that its sockets are born in. */
+static int enter_cgroup(const char *directory)
+{
+	char path[PATH_MAX];
+	_cleanup_close_ int fd = -1;
+
+	if (!directory)
+		return 0;
+	if (snprintf(path, sizeof(path), "%s/cgroup.procs", directory) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	return fd < 0 || write(fd, "0", 1) != 1 ? -errno : 0;
+}
+
 static void child_main(const struct relay *relay, int channel) __attribute__((noreturn));
 static void child_main(const struct relay *relay, int channel)
 {
@@ -320,6 +335,8 @@ static void child_main(const struct relay *relay, int channel)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	if (enter_cgroup(relay->options.cgroup))
+		_exit(EXIT_NO_EXEC);
 	if (channel == CHANNEL_FD ? fcntl(channel, F_SETFD, 0) : dup2(channel, CHANNEL_FD) < 0)
 		_exit(EXIT_NO_EXEC);
 	if (close_range(CHANNEL_FD + 1, ~0u, 0))

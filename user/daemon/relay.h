@@ -28,6 +28,7 @@ struct relay_ask {
 struct relay_options {
 	const char *program;	/* absolute */
 	const char *user;	/* that it becomes */
+	const char *cgroup;	/* directory of the one that it runs in; NULL: in the caller's */
 	unsigned int answer_ms; /* for each answer to come */
 	/* Between its death and the next start: doubled with each, forgotten when it lived for steady_ms. */
 	unsigned int pause_ms, pause_max_ms, steady_ms;
