@@ -11,6 +11,7 @@
 #include <ldns/ldns.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <linux/bpf.h>
 #include <bulkhead/abi.h>
@@ -31,6 +32,7 @@ struct scene {
 	int map;
 	__u64 netns;
 	int server;	/* listens in the world */
+	char hosts[32]; /* the resolver's, of a name with many addresses */
 	json_t *heard;	/* what was said unasked */
 	json_t *answer; /* the last one */
 };
@@ -173,7 +175,7 @@ ask_fds(struct scene *s, const int *fds, size_t nfds, const char *format, ...)
 	va_start(args, format);
 	n = vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	assert_true(n > 0 && n < (int)sizeof(text));
+	assert_true(n >= 0 && n < (int)sizeof(text));
 	for (char *at = strchr(text, '\''); at; at = strchr(at, '\''))
 		*at = '"';
 	say_fds(s, text, (size_t)n, fds, nfds);
@@ -181,9 +183,9 @@ ask_fds(struct scene *s, const int *fds, size_t nfds, const char *format, ...)
 }
 
 #define ask(s, ...) ask_fds(s, NULL, 0, __VA_ARGS__)
-#define must(s, ...)                                               \
-	do {                                                       \
-		if (ask(s, __VA_ARGS__))                           \
+#define must(s, ...)                                                 \
+	do {                                                         \
+		if (ask(s, __VA_ARGS__))                             \
 			fail_msg("%s", field((s)->answer, "error")); \
 	} while (0)
 
@@ -219,7 +221,8 @@ static inline json_t *event_of(struct scene *s, const char *what, const char *ou
 	json_t *event = find_said(s, "event", what, outcome, WAIT_MS);
 
 	if (!event)
-		fail_msg("no %s event says: %s", what, outcome);
+		fail_msg("no %s event says: %s; but: %s", what, outcome,
+			 json_dumps(s->heard, JSON_COMPACT));
 	assert_string_equal(field(event, "name"), name);
 	return event;
 }
@@ -231,6 +234,9 @@ static inline void expect(struct scene *s, const char *what, const char *outcome
 
 /* --- the process --- */
 
+/* Descriptors that it may have; 0: as many as it likes. */
+static rlim_t egressd_files;
+
 __attribute__((noreturn)) static inline void be_egressd(int channel)
 {
 	char path[512];
@@ -238,6 +244,8 @@ __attribute__((noreturn)) static inline void be_egressd(int channel)
 	char *tests;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (egressd_files)
+		setrlimit(RLIMIT_NOFILE, &(struct rlimit){egressd_files, egressd_files});
 	path[n < 0 ? 0 : n] = '\0';
 	tests = strstr(path, "/tests/unit/");
 	if (!tests || dup2(channel, CHANNEL_FD) < 0)
@@ -283,7 +291,7 @@ static inline int egressd_end(struct scene *s)
 	return status;
 }
 
-#define CONFIGURE                                                                       \
+#define CONFIGURE                                                                            \
 	"{'do': 'configure', 'upstreams': ['" NAMESERVER "'], 'synthetic': '198.18.0.0/15'," \
 	" 'nat64': [], 'connect-ms': %d, 'idle-ms': 60000, 'total-ms': 600000}"
 
@@ -311,21 +319,45 @@ static inline int world_server(pid_t world)
 	return fd;
 }
 
+static inline void write_hosts(struct scene *s)
+{
+	int fd;
+	FILE *file;
+
+	strcpy(s->hosts, "/tmp/bulkhead-hosts-XXXXXX");
+	fd = mkstemp(s->hosts);
+	assert_true(fd >= 0);
+	file = fdopen(fd, "w");
+	for (int i = 1; i <= 64; i++)
+		fprintf(file, "10.1.2.%d many.example.com\n", i);
+	fclose(file);
+}
+
+static inline pid_t start_nameserver(struct scene *s)
+{
+	char hosts[64];
+	const char *const names[] = {hosts,
+				     "--host-record=api.example.com,8.8.8.8",
+				     "--host-record=six.example.com,2001:4860::8",
+				     "--host-record=one.cdn.example.com,8.8.8.9",
+				     "--host-record=private.example.com,10.1.2.3",
+				     "--host-record=mixed.example.com,8.8.8.8",
+				     "--host-record=mixed.example.com,127.0.0.1",
+				     "--host-record=silent.example.com,5.5.5.5",
+				     "--server=/slow.example.com/5.5.5.5"};
+
+	write_hosts(s);
+	snprintf(hosts, sizeof(hosts), "--addn-hosts=%s", s->hosts);
+	return nameserver_start(names, sizeof(names) / sizeof(*names));
+}
+
 static inline struct scene scene_start(int connect_ms)
 {
-	static const char *const names[] = {"--host-record=api.example.com,8.8.8.8",
-					    "--host-record=six.example.com,2001:4860::8",
-					    "--host-record=one.cdn.example.com,8.8.8.9",
-					    "--host-record=private.example.com,10.1.2.3",
-					    "--host-record=mixed.example.com,8.8.8.8",
-					    "--host-record=mixed.example.com,127.0.0.1",
-					    "--host-record=silent.example.com,5.5.5.5",
-					    "--server=/slow.example.com/5.5.5.5"};
 	struct scene s = {.before = netns_enter(), .map = flows_map(), .netns = netns_cookie()};
 
 	s.world = world_start();
 	s.server = world_server(s.world);
-	s.nameserver = nameserver_start(names, sizeof(names) / sizeof(*names));
+	s.nameserver = start_nameserver(&s);
 	egressd_start(&s);
 	if (connect_ms)
 		configure(&s, connect_ms);
@@ -341,6 +373,7 @@ static inline void scene_end(struct scene *s)
 	close(s->server);
 	close(s->map);
 	nameserver_end(s->nameserver);
+	unlink(s->hosts);
 	nameserver_end(s->world);
 	netns_leave(&s->before);
 }
@@ -350,7 +383,8 @@ static inline int loopback_socket(int family, int type, __u16 *ret_port)
 {
 	const struct sockaddr_in six_or_four = {.sin_family = AF_INET,
 						.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	const struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	const struct sockaddr_in6 six = {.sin6_family = AF_INET6,
+					 .sin6_addr = IN6ADDR_LOOPBACK_INIT};
 	struct sockaddr_in6 at; /* the port stands where that of IPv4 does */
 	socklen_t size = sizeof(at);
 	int fd = socket(family, type | SOCK_CLOEXEC, 0);
@@ -438,8 +472,8 @@ static inline struct learnt read_answer(const __u8 *wire, size_t length)
 	assert_int_equal(ldns_pkt_id(packet), 0x1234);
 	ret.rcode = (int)ldns_pkt_get_rcode(packet);
 	if (ldns_pkt_ancount(packet))
-		ret.address = ldns_read_uint32(ldns_rdf_data(
-			ldns_rr_rdf(ldns_rr_list_rr(ldns_pkt_answer(packet), 0), 0)));
+		ret.address = ldns_read_uint32(
+			ldns_rdf_data(ldns_rr_rdf(ldns_rr_list_rr(ldns_pkt_answer(packet), 0), 0)));
 	options = ldns_pkt_edns_get_option_list(packet);
 	if (options && ldns_edns_option_list_get_count(options))
 		ret.error = ldns_read_uint16(
@@ -501,8 +535,7 @@ static inline int connect_as(const struct scene *s, const struct ports *ports, _
 	const struct sockaddr_in relay = {.sin_family = AF_INET,
 					  .sin_port = htons(ports->relay),
 					  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	struct sockaddr_in own = {.sin_family = AF_INET,
-				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t size = sizeof(own);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -563,8 +596,8 @@ struct talk {
 	int client, server;
 };
 
-static inline struct talk talk_start(const struct scene *s, const struct ports *ports,
-				     __u64 serial, const char *name)
+static inline struct talk talk_start(const struct scene *s, const struct ports *ports, __u64 serial,
+				     const char *name)
 {
 	struct talk talk = {.client = connect_to(s, ports, serial, name, SERVER_PORT)};
 

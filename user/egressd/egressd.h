@@ -16,16 +16,19 @@
 #include "grant.h"
 #include "messages.h"
 
-/* Connections of one compartment, and of all: six descriptors and two pipes each. A provider has a few dozen. At the
- * bound: a further one is reset. */
+/* Connections of one compartment, and of all: of these not more than there are descriptors for. A provider has a few
+ * dozen. At the bound: a further one is reset. */
 #define EGRESSD_CLIENTS 512
 #define EGRESSD_ALL_CLIENTS 4096
+/* Descriptors of one: two connections and two pipes; less while it is dialled, as a rule. */
+#define EGRESSD_CLIENT_FILES 6
 /* DNS over TCP, of one compartment: for who was told that an answer was cut, and none is. At the bound: reset. */
 #define EGRESSD_TCP_QUERIES 16
 /* Network namespaces of one compartment: its own, and those of sandboxes inside. At the bound: listen fails. */
 #define EGRESSD_OUTLETS 64
-/* What the descriptors of all of them come to, with libunbound's. */
+/* Descriptors of the process: all of that, and of everything else so many. */
 #define EGRESSD_FILES 65536
+#define EGRESSD_OTHER_FILES 4096
 
 struct egressd {
 	sd_event *event;
@@ -40,7 +43,7 @@ struct egressd {
 	unsigned int connect_ms, idle_ms, total_ms;
 
 	struct compartment *compartments;
-	size_t ncompartments, nclients;
+	size_t ncompartments, nclients, max_clients;
 	struct asking asking;
 };
 

@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "base/version.h"
@@ -53,6 +54,19 @@ static void egressd_free(struct egressd *e)
 }
 DEFINE_CLEANUP(struct egressd *, egressd_free)
 
+/* Of few descriptors half is for connections. */
+static size_t max_clients(void)
+{
+	struct rlimit files = {0};
+	size_t n;
+
+	getrlimit(RLIMIT_NOFILE, &files);
+	n = files.rlim_cur > 2 * EGRESSD_OTHER_FILES ? files.rlim_cur - EGRESSD_OTHER_FILES
+						     : files.rlim_cur / 2;
+	n /= EGRESSD_CLIENT_FILES;
+	return n < EGRESSD_ALL_CLIENTS ? n : EGRESSD_ALL_CLIENTS;
+}
+
 static int open_loop(struct egressd *e)
 {
 	const struct messages_handler handler = {received, room, ended, e};
@@ -75,6 +89,7 @@ static int run(struct error *error)
 	if (!e)
 		return error_set(error, ENOMEM, "out of memory");
 	e->flows = -1;
+	e->max_clients = max_clients();
 	r = open_loop(e);
 	if (r)
 		return error_set(error, -r, "event loop: %s", strerror(-r));

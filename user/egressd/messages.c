@@ -101,16 +101,29 @@ int messages_push(struct messages *m, json_t *json)
 
 /* --- in --- */
 
+static void take_fd(struct message *message, int fd)
+{
+	if (message->nfds < CHANNEL_FDS) {
+		message->fds[message->nfds++] = fd;
+		return;
+	}
+	close(fd);
+	message->error = -EMSGSIZE;
+}
+
+/* Where alignment leaves room for one more, one more comes. */
 static void take_fds(struct msghdr *header, struct message *message)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c; c = CMSG_NXTHDR(header, c)) {
 		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		int fd;
 
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
-		for (size_t i = 0; i < n && message->nfds < CHANNEL_FDS; i++)
-			memcpy(&message->fds[message->nfds++], CMSG_DATA(c) + i * sizeof(int),
-			       sizeof(int));
+		for (size_t i = 0; i < n; i++) {
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+			take_fd(message, fd);
+		}
 	}
 }
 
@@ -143,8 +156,9 @@ static ssize_t receive(struct messages *m, struct message *message)
 		return -errno;
 	*message = (struct message){.text = m->in, .length = (size_t)n};
 	take_fds(&header, message);
-	if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || (size_t)n > CHANNEL_MESSAGE) {
+	if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || (size_t)n > CHANNEL_MESSAGE)
 		message->error = -EMSGSIZE;
+	if (message->error) {
 		close_fds(message);
 		message->nfds = 0;
 	}

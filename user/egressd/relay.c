@@ -88,7 +88,7 @@ static enum relay_outcome judge(struct arrival *a, __u32 address)
 		return RELAY_UNGRANTED;
 	if (!a->terms.allowance->left)
 		return RELAY_OVER_UPLOAD;
-	if (c->nclients >= EGRESSD_CLIENTS || c->egressd->nclients >= EGRESSD_ALL_CLIENTS) {
+	if (c->nclients >= EGRESSD_CLIENTS || c->egressd->nclients >= c->egressd->max_clients) {
 		snprintf(a->reason, sizeof(a->reason), "%zu connections are open, of all %zu",
 			 c->nclients, c->egressd->nclients);
 		return RELAY_TOO_MANY;
@@ -185,8 +185,8 @@ int relay_on_socket(sd_event_source *source _unused_, int fd, uint32_t events _u
 	for (int i = 0; i < TURN; i++) {
 		struct sockaddr_in from = {0};
 		socklen_t size = sizeof(from);
-		int client = accept4(fd, (struct sockaddr *)&from, &size,
-				     SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int client =
+			accept4(fd, (struct sockaddr *)&from, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (client >= 0) {
 			take(outlet, client, &from);

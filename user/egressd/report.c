@@ -17,8 +17,8 @@ static bool say_lost(struct egressd *e)
 	if (!e->lost)
 		return true;
 	if (!messages_has_room(e->messages) ||
-	    messages_push(e->messages, json_pack("{s:s, s:I}", "is", "lost", "count",
-						 (json_int_t)e->lost)))
+	    messages_push(e->messages,
+			  json_pack("{s:s, s:I}", "is", "lost", "count", (json_int_t)e->lost)))
 		return false;
 	e->lost = 0;
 	return true;
@@ -92,9 +92,8 @@ static json_t *query_event(const struct compartment *c, const struct fold_key *k
 	if (type && ldns_rr_type2buffer_str(type, (ldns_rr_type)key->number) == LDNS_STATUS_OK)
 		event = json_pack("{s:s, s:I, s:s, s:s, s:s#, s:s}", "is", "event", "serial",
 				  (json_int_t)c->serial, "what", "query", "name", key->name, "type",
-				  (char *)ldns_buffer_begin(type),
-				  (int)ldns_buffer_position(type), "outcome",
-				  answer_outcome_names[key->outcome]);
+				  (char *)ldns_buffer_begin(type), (int)ldns_buffer_position(type),
+				  "outcome", answer_outcome_names[key->outcome]);
 	ldns_buffer_free(type);
 	return event;
 }
@@ -110,8 +109,8 @@ static json_t *connect_event(const struct compartment *c, const struct fold_key 
 
 static void tell(struct compartment *c, const struct fold_key *key, const char *reason, __u64 count)
 {
-	json_t *event = key->what == WHAT_QUERY ? query_event(c, key)
-						: connect_event(c, key, reason);
+	json_t *event =
+		key->what == WHAT_QUERY ? query_event(c, key) : connect_event(c, key, reason);
 
 	send_event(c->egressd, event, count);
 }

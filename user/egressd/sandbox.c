@@ -134,8 +134,12 @@ static const int allowed[] = {
 	SCMP_SYS(rt_sigaction),
 	SCMP_SYS(rt_sigprocmask),
 	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(sched_getaffinity),
 	SCMP_SYS(sched_yield),
 	SCMP_SYS(set_robust_list),
+	/* The C library's qsort asks how much memory there is. */
+	SCMP_SYS(sysinfo),
+	SCMP_SYS(uname),
 	SCMP_SYS(time),
 	SCMP_SYS(alarm),
 	SCMP_SYS(setitimer),
@@ -193,6 +197,8 @@ static const struct {
 	{SCMP_SYS(clone), {MASKED(0, CLONE_THREAD, CLONE_THREAD)}, 1},
 	{SCMP_SYS(socket), {EQUAL(0, AF_INET)}, 1},
 	{SCMP_SYS(socket), {EQUAL(0, AF_INET6)}, 1},
+	/* Limits are asked for and not set. */
+	{SCMP_SYS(prlimit64), {EQUAL(0, 0), EQUAL(2, 0)}, 2},
 	/* The routes. */
 	{SCMP_SYS(socket), {EQUAL(0, AF_NETLINK)}, 1},
 	/* libunbound's threads speak by one; streams can be connected to nobody else. */
@@ -216,9 +222,19 @@ static const struct {
 } refused[] = {
 	/* Its flags cannot be seen here: the C library makes threads by clone then. */
 	{SCMP_SYS(clone3), ENOSYS},
-	/* Nothing is opened. */
-	{SCMP_SYS(openat), EACCES},
+	/* Nothing is opened, or looked for. */
+	{SCMP_SYS(access), EACCES},
+	{SCMP_SYS(faccessat), EACCES},
+	{SCMP_SYS(faccessat2), EACCES},
+	{SCMP_SYS(newfstatat), EACCES},
 	{SCMP_SYS(open), EACCES},
+	{SCMP_SYS(openat), EACCES},
+	{SCMP_SYS(readlink), EACCES},
+	{SCMP_SYS(readlinkat), EACCES},
+	{SCMP_SYS(stat), EACCES},
+	{SCMP_SYS(statx), EACCES},
+	/* Memory that has names is no better. */
+	{SCMP_SYS(prctl), EINVAL},
 };
 
 static int add_rules(scmp_filter_ctx filter)

@@ -44,8 +44,8 @@ static bool answer_one(struct compartment *c, int fd)
 	socklen_t size = sizeof(from);
 	__u8 query[QUERY_SIZE];
 	struct answer answer;
-	ssize_t n = recvfrom(fd, query, sizeof(query), MSG_DONTWAIT, (struct sockaddr *)&from,
-			     &size);
+	ssize_t n =
+		recvfrom(fd, query, sizeof(query), MSG_DONTWAIT, (struct sockaddr *)&from, &size);
 
 	if (n < 0)
 		return errno != EAGAIN;
