@@ -38,7 +38,7 @@ struct work {
 static struct shared {
 	volatile int go, done;
 	volatile double ns;
-} *shared;
+} * shared;
 
 static struct sockaddr_in address_of(const struct work *work)
 {
@@ -137,8 +137,7 @@ static int attach_empty_connect(int cgroup_fd, int answer)
 					{.code = BPF_JMP | BPF_EXIT}};
 	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_CGROUP_INET4_CONNECT);
 	int prog = bpf_prog_load(BPF_PROG_TYPE_CGROUP_SOCK_ADDR, "empty", "GPL", body, 2, &options);
-	int link = prog < 0 ? -1
-			    : bpf_link_create(prog, cgroup_fd, BPF_CGROUP_INET4_CONNECT, NULL);
+	int link = prog < 0 ? -1 : bpf_link_create(prog, cgroup_fd, BPF_CGROUP_INET4_CONNECT, NULL);
 
 	if (prog >= 0)
 		close(prog);
@@ -201,10 +200,12 @@ static void measure_beside(struct cell *cell, struct work work, double ret[3])
 
 static void say(const char *what, const double beside[3], double inside, double allowed)
 {
-	printf("%s %.0f: empty program +%.0f; refused by an empty one %.0f, inside with its event %.0f "
+	printf("%s %.0f: empty program +%.0f; refused by an empty one %.0f, inside with its event "
+	       "%.0f "
 	       "(%.2f), ",
 	       what, beside[0], beside[1] - beside[0], beside[2], inside, inside / beside[2]);
-	printf("redirected inside %.0f (%.2f of the empty program's)\n", allowed, allowed / beside[1]);
+	printf("redirected inside %.0f (%.2f of the empty program's)\n", allowed,
+	       allowed / beside[1]);
 }
 
 int main(void)
@@ -217,7 +218,8 @@ int main(void)
 	struct kern *kern;
 	int stub;
 
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
 	if (fixture_make() || harness_open(&kern, &error) < 0) {
 		fprintf(stderr, "%s\n", error.text);
 		return 1;
@@ -231,8 +233,9 @@ int main(void)
 
 	udp.port = port_of(stub);
 	measure_beside(cell, udp, beside);
-	inside = measure(cell, cell->cgroup_fd,
-			 &(struct work){.type = SOCK_DGRAM, .to = OUTSIDE, .port = 443, .result = EACCES});
+	inside = measure(
+		cell, cell->cgroup_fd,
+		&(struct work){.type = SOCK_DGRAM, .to = OUTSIDE, .port = 443, .result = EACCES});
 	allowed = measure(cell, cell->cgroup_fd,
 			  &(struct work){.type = SOCK_DGRAM, .to = OUTSIDE, .port = 53});
 	say("udp connect", beside, inside, allowed);

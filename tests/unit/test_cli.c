@@ -647,22 +647,14 @@ static void test_event_find(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_options),
-		cmocka_unit_test(test_grant_options),
-		cmocka_unit_test(test_command),
-		cmocka_unit_test(test_there),
-		cmocka_unit_test(test_help_option),
-		cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_find),
-		cmocka_unit_test(test_help),
-		cmocka_unit_test(test_page),
-		cmocka_unit_test(test_explain),
-		cmocka_unit_test(test_explain_json),
-		cmocka_unit_test(test_check_authority),
-		cmocka_unit_test(test_check_network),
-		cmocka_unit_test(test_status_authority),
-		cmocka_unit_test(test_status_egress),
-		cmocka_unit_test(test_event_find),
+		cmocka_unit_test(test_options),	      cmocka_unit_test(test_grant_options),
+		cmocka_unit_test(test_command),	      cmocka_unit_test(test_there),
+		cmocka_unit_test(test_help_option),   cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_find),	      cmocka_unit_test(test_help),
+		cmocka_unit_test(test_page),	      cmocka_unit_test(test_explain),
+		cmocka_unit_test(test_explain_json),  cmocka_unit_test(test_check_authority),
+		cmocka_unit_test(test_check_network), cmocka_unit_test(test_status_authority),
+		cmocka_unit_test(test_status_egress), cmocka_unit_test(test_event_find),
 		cmocka_unit_test(test_log),
 	};
 
