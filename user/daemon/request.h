@@ -41,6 +41,9 @@ int request_reload(struct request *request, struct error *error);
 int request_grant(struct request *request, struct error *error);
 int request_revoke(struct request *request, struct error *error);
 int request_outlets(struct request *request, struct error *error);
+/* For who starts a unit: answered when what the policy lists can be reached, or will not be. */
+int request_await_outlets(struct request *request, const struct compartment *c,
+			  struct error *error);
 int request_status(struct request *request, struct error *error);
 int request_events(struct request *request, struct error *error);
 int request_doctor(struct request *request, struct error *error);

@@ -229,5 +229,6 @@ int request_admit(struct request *request, struct error *error)
 	attach.vars = (const char *const *)vars;
 	attach.include_dir = policies_dir();
 	attach.cgroup = cgroup;
-	return attach_one(request, &attach, &c, error);
+	r = attach_one(request, &attach, &c, error);
+	return r ? r : request_await_outlets(request, c, error);
 }

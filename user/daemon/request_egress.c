@@ -199,6 +199,25 @@ static int opened(struct daemon *d, struct later *later, struct error *error)
 	return REQUEST_LATER;
 }
 
+/* What cannot be opened keeps no unit from its start: nothing leaves it, and status says why. */
+static int opened_or_not(struct daemon *d, struct later *later, struct error *error _unused_)
+{
+	return opened(d, later, NULL) == REQUEST_LATER ? REQUEST_LATER : 0;
+}
+
+int request_await_outlets(struct request *request, const struct compartment *c,
+			  struct error *error)
+{
+	struct way *way;
+
+	if (!c->loaded || !c->loaded->negress)
+		return 0;
+	/* Who asks stands where the unit will, in its network namespace. */
+	egress_tick(request->daemon);
+	way = egress_way(request->daemon, c->id);
+	return way ? wait_for(request, way, opened_or_not, error) : 0;
+}
+
 int request_outlets(struct request *request, struct error *error)
 {
 	struct way *way = NULL;
