@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* bulkhead-egressd: the program itself (egressd.h), and the parts of it that need no process. */
+/* bulkhead-egressd, the program (egressd.h). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -8,7 +8,6 @@
 
 #include <sys/resource.h>
 #include "egressd.h"
-#include "egressd/asking.h"
 #include "egressd/egressd.h"
 
 #define N_OF(array) (sizeof(array) / sizeof(*(array)))
@@ -995,126 +994,6 @@ static void test_no_descriptors(void **state)
 	scene_end(&s);
 }
 
-/* --- parts --- */
-
-static void test_fold(void **state)
-{
-	static struct fold fold;
-	struct fold_key key = {.what = 1, .outcome = 2, .number = 3, .name = "a.b"}, other = key;
-	struct fold_row row;
-	__u64 now = 1000000, lost = 0;
-
-	(void)state;
-	other.number = 4;
-	assert_int_equal(fold_note(&fold, &key, "", now), FOLD_TELL);
-	assert_int_equal(fold_note(&fold, &other, "", now), FOLD_TELL);
-	for (int i = 0; i < 10; i++)
-		assert_int_equal(fold_note(&fold, &key, "why", now), FOLD_KEPT);
-	assert_true(fold_has_kept(&fold));
-	assert_false(fold_next(&fold, now + FOLD_WINDOW_US - 1, &row));
-	assert_true(fold_next(&fold, now + FOLD_WINDOW_US, &row));
-	assert_int_equal(row.count, 10);
-	assert_string_equal(row.reason, "why");
-	assert_false(fold_has_kept(&fold));
-	/* It goes on: the next window began. */
-	now += FOLD_WINDOW_US;
-	assert_int_equal(fold_note(&fold, &key, "", now + 1), FOLD_KEPT);
-	assert_int_equal(fold_note(&fold, &other, "", now + 1), FOLD_TELL);
-	assert_true(fold_next(&fold, UINT64_MAX, &row));
-	assert_int_equal(row.count, 1);
-	/* Of those that have nothing in common so many pass, and then so many a second. */
-	now += 100 * FOLD_WINDOW_US;
-	for (int i = 0; i < FOLD_BURST + 100; i++) {
-		snprintf(key.name, sizeof(key.name), "n%d", i);
-		lost += fold_note(&fold, &key, "", now) == FOLD_LOST;
-	}
-	assert_int_equal(lost, 100);
-	now += 1000000;
-	for (int i = 0; i < FOLD_SECOND + 1; i++)
-		lost += fold_pass(&fold, now) == FOLD_LOST;
-	assert_int_equal(lost, 101);
-}
-
-static void test_asking(void **state)
-{
-	static struct asking asking;
-	static char names[ASKING_SLOTS + 1];
-	int slots[ASKING_EACH], again;
-
-	(void)state;
-	for (int i = 0; i < ASKING_EACH; i++)
-		assert_true((slots[i] = asking_begin(&asking, 7, &names[i], 1)) >= 0);
-	assert_int_equal(asking_begin(&asking, 7, &names[ASKING_EACH], 1), -EBUSY);
-	/* One that is asked for is no other. */
-	again = asking_begin(&asking, 7, &names[3], 1);
-	assert_int_equal(again, slots[3]);
-	asking_end(&asking, again, false, 1);
-	assert_int_equal(asking_begin(&asking, 7, &names[ASKING_EACH], 1), -EBUSY);
-	/* Given up it stays for a while, answered it does not. */
-	asking_end(&asking, slots[0], true, 1);
-	assert_int_equal(asking_begin(&asking, 7, &names[ASKING_EACH], 2), -EBUSY);
-	assert_int_equal(asking_begin(&asking, 7, &names[ASKING_EACH], 1 + ASKING_LINGER_US),
-			 slots[0]);
-	asking_end(&asking, slots[1], false, 2);
-	assert_int_equal(asking_begin(&asking, 7, &names[1], 2), slots[1]);
-	/* All of it is had by no one. */
-	for (__u64 serial = 8, n = ASKING_EACH; n < ASKING_SLOTS; n++, serial = 7 + n / ASKING_EACH)
-		assert_true(asking_begin(&asking, serial, &names[n], 3) >= 0);
-	assert_int_equal(asking_begin(&asking, 99, names, 3), -EBUSY);
-}
-
-static struct entries entries_of(const char *const *texts, const __u64 *limits, const bool *tls,
-				 size_t n)
-{
-	struct destination_fault fault;
-	struct entries entries;
-
-	assert_int_equal(entries_make(n, &entries), 0);
-	for (size_t i = 0; i < n; i++) {
-		assert_int_equal(
-			destination_parse(texts[i], strlen(texts[i]), &entries.to[i], &fault), 0);
-		entries.terms[i] = (struct terms){.max_upload = limits[i], .tls = tls[i]};
-	}
-	return entries;
-}
-
-static void test_entries(void **state)
-{
-	static const char *const texts[] = {"*.b.c:1,2", "a.b.c:1", "a.b.c:1,3", "a.b.c:1"};
-	static const __u64 limits[] = {10, 30, UINT64_MAX, 20}, lower[] = {10, 4, 5, 20};
-	static const bool tls[] = {true, false, false, false};
-	struct allowances allowances = {0};
-	struct entries entries = entries_of(texts, limits, tls, N_OF(texts));
-	struct error error = {0};
-	struct terms terms;
-
-	(void)state;
-	assert_int_equal(entries_bind(&entries, &allowances, &error), 0);
-	assert_int_equal(allowances.n, 3);
-	entries_apply(&entries);
-	/* The one that writes it out decides, of two the less; the wildcard for its own port. */
-	assert_true(entries_find(&entries, "a.b.c", 1, &terms));
-	assert_int_equal(terms.allowance->left, 20);
-	assert_false(terms.tls);
-	assert_true(entries_find(&entries, "a.b.c", 2, &terms));
-	assert_int_equal(terms.allowance->left, 10);
-	assert_true(terms.tls);
-	assert_true(entries_find(&entries, "a.b.c", 3, &terms));
-	assert_int_equal(terms.allowance->left, UINT64_MAX);
-	assert_false(entries_find(&entries, "a.b.c", 4, &terms));
-	assert_false(entries_find(&entries, "b.c", 1, &terms));
-	/* What was spent stays spent, without a limit too. */
-	terms.allowance->left -= 3;
-	entries_done(&entries);
-	entries = entries_of(texts, lower, tls, N_OF(texts));
-	assert_int_equal(entries_bind(&entries, &allowances, &error), 0);
-	entries_apply(&entries);
-	assert_true(entries_find(&entries, "a.b.c", 3, &terms));
-	assert_int_equal(terms.allowance->left, 2);
-	entries_done(&entries);
-	allowances_done(&allowances);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1143,11 +1022,7 @@ int main(void)
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_many_questions),
 		cmocka_unit_test(test_no_descriptors),
-		cmocka_unit_test(test_fold),
-		cmocka_unit_test(test_asking),
-		cmocka_unit_test(test_entries),
 	};
 
-	cmocka_set_test_filter(getenv("F"));
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

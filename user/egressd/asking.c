@@ -50,5 +50,5 @@ void asking_end(struct asking *asking, int i, bool given_up, __u64 now_us)
 
 	slot->n--;
 	if (given_up)
-		slot->until_us = now_us + ASKING_LINGER_US;
+		slot->until_us = now_us + asking->linger_us;
 }

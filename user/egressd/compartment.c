@@ -37,8 +37,7 @@ static void take_out(struct compartment *c)
 	c->egressd->ncompartments--;
 }
 
-int compartment_new(struct egressd *e, __u64 serial, __u32 id, const char *name,
-		    struct error *error)
+int compartment_new(struct egressd *e, __u64 serial, struct error *error)
 {
 	struct compartment *c;
 
@@ -53,8 +52,6 @@ int compartment_new(struct egressd *e, __u64 serial, __u32 id, const char *name,
 	}
 	c->egressd = e;
 	c->serial = serial;
-	c->id = id;
-	snprintf(c->name, sizeof(c->name), "%s", name);
 	add(e, c);
 	return 0;
 }

@@ -51,8 +51,6 @@ struct compartment {
 	struct egressd *egressd;
 	struct compartment *next, *previous;
 	__u64 serial;
-	__u32 id;
-	char name[BH_NAME_SIZE];
 
 	struct book *book;
 	size_t told; /* of the book's lines, to the agent */
@@ -75,8 +73,7 @@ struct compartment {
 /* NULL: there is none. */
 struct compartment *compartment_find(const struct egressd *e, __u64 serial);
 /* 0 or -errno with a reason. */
-int compartment_new(struct egressd *e, __u64 serial, __u32 id, const char *name,
-		    struct error *error);
+int compartment_new(struct egressd *e, __u64 serial, struct error *error);
 /* Cuts what it has open, and tells what was kept. */
 void compartment_free(struct compartment *c);
 /* Takes the entries over. 0, or -errno with a reason and as it was before. What is not listed any more is cut. */
