@@ -18,6 +18,7 @@ import cases_tools  # noqa: F401
 import cases_mcp  # noqa: F401
 import cases_residue  # noqa: F401
 import cases_boot  # noqa: F401
+import cases_egress  # noqa: F401
 import cases_host  # noqa: F401
 import harness
 
