@@ -104,6 +104,7 @@ static const struct {
 	{"{}", EINVAL, "no such verb"},
 	{"{'do': 7}", EINVAL, "no such verb"},
 	{"{'do': 'dance', 'serial': 7}", EINVAL, "no such verb"},
+	{"{'do': 'ping', 'serial': 7}", EINVAL, "not known"},
 	{"{'do': 'revoke'}", EINVAL, "field"},
 	{"{'do': 'revoke', 'serial': '7'}", EINVAL, "no serial number"},
 	{"{'do': 'revoke', 'serial': 0}", EINVAL, "no serial number"},

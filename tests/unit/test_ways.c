@@ -555,6 +555,23 @@ static void test_relay_stops(void **state)
 	assert_false(way_of(w)->granted);
 }
 
+/* Nor does anybody have to ask something of it. */
+static void test_relay_hangs(void **state)
+{
+	struct world *w = *state;
+
+	NEED_ROOT(w);
+	add_member(true);
+	begin_agent(w, "good");
+	must(w, GRANT);
+	egress_tick(&w->d);
+	UNTIL(w, !w->d.egress->unheard);
+	kill(relay_pid(w->d.egress->relay), SIGSTOP);
+	egress_tick(&w->d);
+	UNTIL(w, relay_deaths(w->d.egress->relay) == 1);
+	UNTIL(w, is_open(w) && way_of(w)->granted);
+}
+
 /* What must be done and is refused ends the relay. */
 static void test_relay_refuses(void **state)
 {
@@ -818,13 +835,14 @@ int main(int argc, char **argv)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
 	const struct CMUnitTest tests[] = {
-		CASE(test_open),	  CASE(test_grant),	     CASE(test_expiry),
-		CASE(test_relay_dies),	  CASE(test_relay_stops),    CASE(test_relay_mute),
-		CASE(test_relay_refuses), CASE(test_grant_refused),  CASE(test_listen_refused),
-		CASE(test_list_refused),  CASE(test_list_changes),   CASE(test_set_refused),
-		CASE(test_lo_down),	  CASE(test_agent_restarts), CASE(test_adopt_refused),
-		CASE(test_gone),	  CASE(test_edited),	     CASE(test_crowd),
-		CASE(test_off),		  CASE(test_bad_config),     CASE(test_range_taken),
+		CASE(test_open),	   CASE(test_grant),	     CASE(test_expiry),
+		CASE(test_relay_dies),	   CASE(test_relay_stops),   CASE(test_relay_mute),
+		CASE(test_relay_hangs),	   CASE(test_relay_refuses), CASE(test_grant_refused),
+		CASE(test_listen_refused), CASE(test_list_refused),  CASE(test_list_changes),
+		CASE(test_set_refused),	   CASE(test_lo_down),	     CASE(test_agent_restarts),
+		CASE(test_adopt_refused),  CASE(test_gone),	     CASE(test_edited),
+		CASE(test_crowd),	   CASE(test_off),	     CASE(test_bad_config),
+		CASE(test_range_taken),
 	};
 
 	fake_relay(argc, argv);

@@ -247,16 +247,24 @@ static __u32 next_way(const struct egress *e)
 	return found;
 }
 
+/* One that hangs while nothing is asked of it would keep members waiting. */
+static bool say_ping(const struct egress *e, struct relay_ask *ret)
+{
+	*ret = (struct relay_ask){.message = e->unheard ? json_pack("{s:s}", "do", "ping") : NULL};
+	return ret->message;
+}
+
 static bool on_next(void *data, struct relay_ask *ret)
 {
 	struct egress *e = data;
 
 	e->asked_id = e->configured ? next_way(e) : 0;
-	if (e->configured && !e->asked_id)
-		return false;
-	e->turn = e->asked_id;
-	e->asked = e->configured ? way_say(e->ways[e->asked_id], &e->question, ret)
-				 : say_configure(e, ret);
+	if (e->asked_id) {
+		e->turn = e->asked_id;
+		e->asked = way_say(e->ways[e->asked_id], &e->question, ret);
+	} else {
+		e->asked = e->configured ? say_ping(e, ret) : say_configure(e, ret);
+	}
 	return e->asked;
 }
 
@@ -322,11 +330,12 @@ static bool on_answered(void *data, int result, const char *why)
 	struct net *net;
 	bool good = true;
 
-	e->asked = false;
+	e->asked = e->unheard = false;
 	if (!e->asked_id) {
-		e->configured = !result;
 		if (result)
-			log_error("egress: the relay does not take its configuration: %s", why);
+			log_error("egress: the relay does not %s: %s",
+				  e->configured ? "answer" : "take its configuration", why);
+		e->configured = !result;
 		return e->configured;
 	}
 	if (result)
@@ -421,6 +430,7 @@ void egress_tick(struct daemon *d)
 	if (!e || !e->config)
 		return;
 	egress_fence_look(e);
+	e->unheard = true;
 	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++) {
 		if (!e->ways[id])
 			continue;

@@ -34,8 +34,9 @@ struct egress {
 	struct way *ways[BH_MAX_COMPARTMENTS]; /* by compartment id */
 	__u32 turn;			       /* whose it is to be asked about */
 	bool configured;		       /* the present relay is */
+	bool unheard;			       /* it answered nothing since the last tick */
 	bool asked;			       /* a question is open: about whom, and which */
-	__u32 asked_id;			       /* 0: how it is configured */
+	__u32 asked_id;			       /* 0: how it is configured, or whether it lives */
 	struct way_question question;
 };
 

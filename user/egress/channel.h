@@ -11,6 +11,7 @@
  *
  *	{"do": "configure", "upstreams": [TEXT...], "synthetic": "198.18.0.0/15", "nat64": [TEXT...],
  *	 "connect-ms": N, "idle-ms": N, "total-ms": N}	the first one, once; with a descriptor: the map of flows
+ *	{"do": "ping"}						at any time: is it alive?
  *	{"do": "open", "serial": N, "compartment": ID, "name": TEXT}		a compartment: nothing is listed
  *	{"do": "adopt", "serial": N, "names": [[ADDRESS, NAME]...]}		what an earlier process gave
  *	{"do": "list", "serial": N, "entries": [{"to": ENTRY, "max-upload": BYTES, "tls": BOOLEAN}...]}
