@@ -2,7 +2,7 @@
 /*
  * A relay that a test plays itself: its own program, run again. How it behaves is told by what follows "=" in the name by
  * which it is run, else by the only argument that it is given, the user: "good", or "WORD-DO": what it does when it is
- * asked to DO.
+ * asked to DO. "bows": it tells something when it is ended.
  */
 #ifndef UNIT_FAKE_RELAY_H
 #define UNIT_FAKE_RELAY_H
@@ -134,6 +134,13 @@ static inline void fake_check_fds(void)
 	}
 }
 
+static inline void fake_bow(int number)
+{
+	(void)number;
+	fake_send("{\"is\":\"lost\",\"count\":7}");
+	_exit(0);
+}
+
 static inline void fake_main(const char *behaviour) __attribute__((noreturn));
 static inline void fake_main(const char *behaviour)
 {
@@ -142,6 +149,8 @@ static inline void fake_main(const char *behaviour)
 	const char *when = behaviour[n] ? behaviour + n + 1 : "";
 
 	fake_check_fds();
+	if (!strcmp(behaviour, "bows"))
+		signal(SIGTERM, fake_bow);
 	while (fake_receive(text, sizeof(text), &fds)) {
 		json_t *message = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 		const char *does = fake_text(message, "do");

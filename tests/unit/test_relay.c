@@ -223,6 +223,19 @@ static void test_last_words(void **state _unused_)
 	end(&h);
 }
 
+/* And what it says when the agent ends. */
+static void test_parting(void **state _unused_)
+{
+	struct heard h = {0};
+
+	begin(&h, own_program(), "bows", 1);
+	run_until(&h, &h.done, 1);
+	assert_int_equal(h.told, 0);
+	end(&h);
+	assert_int_equal(h.told, 1);
+	assert_int_equal(h.died, 0);
+}
+
 /* A question that is too long counts as refused, and harms nobody. */
 static void test_too_long(void **state _unused_)
 {
@@ -281,7 +294,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_told),	      cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_nonsense_told), cmocka_unit_test(test_last_words),
 		cmocka_unit_test(test_too_long),      cmocka_unit_test(test_no_start),
-		cmocka_unit_test(test_want),
+		cmocka_unit_test(test_want),	      cmocka_unit_test(test_parting),
 	};
 
 	fake_relay(argc, argv);

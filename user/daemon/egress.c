@@ -581,12 +581,13 @@ void egress_stop(struct daemon *d)
 	if (!e)
 		return;
 	d->egress = NULL;
-	relay_free(e->relay);
-	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++) {
+	/* First, as where the relay dies: what it is not there for is refused. */
+	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++)
 		if (e->ways[id])
 			kern_outlets_clear(d->kern, id);
+	relay_free(e->relay);
+	for (__u32 id = 1; id < BH_MAX_COMPARTMENTS; id++)
 		way_free(e->ways[id]);
-	}
 	egress_fence_end(e);
 	sd_event_source_disable_unref(e->look_timer);
 	sd_event_source_disable_unref(e->expiry_timer);

@@ -19,6 +19,8 @@
 #define RELAY_LAST_WORDS 4096
 /* Between the end of its channel and its own, which says more: the kernel closes one right before the other. */
 #define RELAY_EXIT_MS 50
+/* For it to end its connections and tell of them, when the agent ends; then it is killed. */
+#define RELAY_PART_MS 1000
 /* For the kernel to end what was killed, when the agent ends. */
 #define RELAY_KILL_MS 1000
 /* Room for one message and what the kernel counts beside it. */
@@ -532,6 +534,30 @@ int relay_new(sd_event *event, const struct relay_options *options, struct relay
 	return 0;
 }
 
+static bool is_telling(const json_t *message)
+{
+	const char *is = json_string_value(json_object_get(message, "is")) ?: "";
+
+	return strcmp(is, "done") && strcmp(is, "failed");
+}
+
+/* It is let end by itself, and what it tells of its connections is heard; what it was asked nobody waits for. */
+static void part(struct relay *relay)
+{
+	struct pollfd polled = {.fd = relay->pidfd, .events = POLLIN};
+
+	pidfd_send_signal(relay->pidfd, SIGTERM, NULL, 0);
+	poll(&polled, 1, RELAY_PART_MS);
+	for (unsigned int i = 0; i < RELAY_LAST_WORDS; i++) {
+		_cleanup_json_ json_t *message = NULL;
+
+		if (receive(relay, &message) ||
+		    (is_telling(message) && relay->options.heard(relay->options.data, message)))
+			break;
+	}
+	end(relay);
+}
+
 void relay_free(struct relay *relay)
 {
 	struct pollfd polled;
@@ -539,7 +565,7 @@ void relay_free(struct relay *relay)
 	if (!relay)
 		return;
 	if (relay->life == LIFE_RUNS)
-		end(relay);
+		part(relay);
 	if (relay->life == LIFE_ENDS) {
 		polled = (struct pollfd){.fd = relay->pidfd, .events = POLLIN};
 		if (poll(&polled, 1, RELAY_KILL_MS) > 0)
