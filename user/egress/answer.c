@@ -136,12 +136,23 @@ static enum answer_outcome decide_name(const struct answer_view *view, struct an
 	return wanted ? ANSWER_ADDRESS : ANSWER_NO_DATA;
 }
 
+/* Also what is no name that could be listed is told of, if it can be written down. */
+static void keep_asked(const struct question *question, struct answer *answer)
+{
+	if (*answer->name || question->no_name || question->length >= sizeof(answer->name))
+		return;
+	for (size_t i = 0; i < question->length; i++)
+		if (question->text[i] <= ' ' || question->text[i] >= 0x7f)
+			return;
+	memcpy(answer->name, question->text, question->length);
+	answer->name[question->length] = '\0';
+}
+
 static enum answer_outcome decide(const struct answer_view *view, const struct question *question,
 				  struct answer *answer)
 {
 	struct destination_fault fault;
 
-	answer->type = question->type;
 	if (question->class != LDNS_RR_CLASS_IN)
 		return ANSWER_UNSUPPORTED;
 	if (question->no_name)
@@ -298,7 +309,9 @@ static int answer_read(const struct answer_view *view, const __u8 *wire, const l
 		answer->outcome = ANSWER_UNSUPPORTED;
 		return make_reply(wire, query, BADVERS, answer);
 	}
+	answer->type = question->type;
 	answer->outcome = decide(view, question, answer);
+	keep_asked(question, answer);
 	return make_reply(wire, query,
 			  answer->outcome == ANSWER_UNSUPPORTED ? LDNS_RCODE_REFUSED
 								: told[answer->outcome].rcode,

@@ -48,9 +48,9 @@ struct answer_view {
 struct answer {
 	enum answer_outcome outcome;
 	char name
-		[DESTINATION_NAME_SIZE]; /* that was asked for, in its one form; "" where there is none */
-	__u16 type;			 /* that was asked for */
-	__u32 address;			 /* outcome ADDRESS */
+		[DESTINATION_NAME_SIZE]; /* that was asked for, in its one form or as it was written; "" where it cannot be */
+	__u16 type;    /* that was asked for */
+	__u32 address; /* outcome ADDRESS */
 	__u8 wire[ANSWER_SIZE];
 	size_t length; /* of wire; 0: nothing is sent */
 };
