@@ -528,6 +528,11 @@ static void test_other_records(void **state _unused_)
 	assert_string_equal(c, "12:03:04 control: attach /x\\x0ay by uid 0, process 44 "
 			       "(ssh.service): ok");
 	assert_string_equal(d, "12:03:04 control: grant codex for 10m by uid 0, process 44: ok");
+	json_object_set_new(grant, "only", json_pack("[s, s]", "a.b", "c.d"));
+	free(d);
+	d = record_line(grant);
+	assert_string_equal(d, "12:03:04 control: grant codex for 10m to 2 names by uid 0, process "
+			       "44: ok");
 	json_decref(grant);
 	json_decref(lost);
 	json_decref(mine);
@@ -557,6 +562,14 @@ static const struct {
 	 "12:03:04 codex: api.example.com:443 (1.2.3.4) ended: 10 bytes up, 20000000000 down, 30 "
 	 "ms "
 	 "[egress]"},
+	{SAID("\"what\":\"connect\",\"name\":\"api.example.com\",\"port\":443,\"outcome\":\"no "
+	      "TLS\",\"reason\":\"no TLS\""),
+	 "12:03:04 codex: connect to api.example.com:443 refused: no TLS [egress]"},
+	{SAID("\"what\":\"connect\",\"name\":\"\",\"port\":80,\"outcome\":\"unnamed "
+	      "address\",\"reason\":\"198.18.0.9\""),
+	 "12:03:04 codex: connect to port 80 refused: unnamed address: 198.18.0.9 [egress]"},
+	{SAID("\"what\":\"query\",\"name\":\"\",\"type\":\"A\",\"outcome\":\"malformed\""),
+	 "12:03:04 codex: query of what is no name (A) refused: malformed [egress]"},
 	{SAID("\"what\":\"flow\",\"outcome\":\"cut\""),
 	 "12:03:04 codex: ?:0 cut: 0 bytes up, 0 down, 0 ms [egress]"},
 	{SAID("\"what\":\"query\",\"name\":\"a\""), NULL},

@@ -76,13 +76,15 @@ static long long number_of(const json_t *record, const char *key)
 /* ": because", and how often, where it tells of several. */
 static void because(const json_t *record, char *buffer, size_t size)
 {
-	const char *reason = text_of(record, "reason");
+	const char *reason = text_of(record, "reason"), *outcome = text_of(record, "outcome");
 	long long count = number_of(record, "count");
 	char times[32] = "";
 
 	if (count > 1)
 		snprintf(times, sizeof(times), ", %lld times", count);
-	snprintf(buffer, size, "%s%s%s", times, reason && *reason ? ": " : "", reason ?: "");
+	if (!reason || (outcome && !strcmp(reason, outcome)))
+		reason = "";
+	snprintf(buffer, size, "%s%s%s", times, *reason ? ": " : "", reason);
 }
 
 static int query_message(const json_t *record, const char *to, char **ret)
@@ -92,7 +94,7 @@ static int query_message(const json_t *record, const char *to, char **ret)
 
 	snprintf(number, sizeof(number), "type %lld", number_of(record, "type"));
 	because(record, why, sizeof(why));
-	return asprintf(ret, "query of %s (%s) refused: %s%s", to,
+	return asprintf(ret, "query of %s (%s) refused: %s%s", *to ? to : "what is no name",
 			json_is_string(type) ? json_string_value(type) : number,
 			text_of(record, "outcome"), why);
 }
@@ -102,15 +104,15 @@ static int connect_message(const json_t *record, const char *to, char **ret)
 	char why[MAX_TEXT + 40];
 
 	because(record, why, sizeof(why));
-	return asprintf(ret, "connect to %s:%lld refused: %s%s", to, number_of(record, "port"),
-			text_of(record, "outcome"), why);
+	return asprintf(ret, "connect to %s%s%lld refused: %s%s", to, *to ? ":" : "port ",
+			number_of(record, "port"), text_of(record, "outcome"), why);
 }
 
 static int flow_message(const json_t *record, const char *to, char **ret)
 {
 	const char *address = text_of(record, "address");
 
-	return asprintf(ret, "%s:%lld%s%s%s %s: %lld bytes up, %lld down, %lld ms", to,
+	return asprintf(ret, "%s:%lld%s%s%s %s: %lld bytes up, %lld down, %lld ms", *to ? to : "?",
 			number_of(record, "port"), address ? " (" : "", address ?: "",
 			address ? ")" : "", text_of(record, "outcome"), number_of(record, "up"),
 			number_of(record, "down"), number_of(record, "ms"));
@@ -128,7 +130,8 @@ static const struct {
 
 static bool add_message(json_t *record, size_t kind)
 {
-	_cleanup_free_ char *to = escape_word(text_of(record, "destination") ?: text_of(record, "address") ?: "?");
+	const char *destination = text_of(record, "destination") ?: "";
+	_cleanup_free_ char *to = *destination ? escape_word(destination) : strdup("");
 	_cleanup_free_ char *message = NULL;
 
 	if (!to || kinds[kind].message(record, to, &message) < 0) {

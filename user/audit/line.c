@@ -73,27 +73,30 @@ static char *lost_line(const json_t *record, const char *when)
 	return r < 0 ? NULL : line;
 }
 
-/* " for 10m", of a grant that ends by itself. */
-static void span_text(const json_t *record, char *buffer, size_t size)
+/* " for 10m", of a grant that ends by itself; " to 2 names", of one that is not of all. */
+static void terms_text(const json_t *record, char *buffer, size_t size)
 {
+	size_t n = json_array_size(json_object_get(record, "only"));
 	long long ms = number_of(record, "for_ms");
-	char span[DURATION_TEXT_SIZE];
+	char span[DURATION_TEXT_SIZE] = "", names[32] = "";
 
-	buffer[0] = '\0';
 	if (ms > 0)
-		snprintf(buffer, size, " for %s", duration_format((uint64_t)ms, span));
+		duration_format((uint64_t)ms, span);
+	if (n)
+		snprintf(names, sizeof(names), " to %zu name%s", n, plural(n));
+	snprintf(buffer, size, "%s%s%s", *span ? " for " : "", span, names);
 }
 
 static char *control_line(const json_t *record, const char *when)
 {
 	const char *error = json_string_value(json_object_get(record, "error"));
 	const char *unit = text_of(record, "unit");
-	char span[DURATION_TEXT_SIZE + 8];
+	char terms[DURATION_TEXT_SIZE + 40];
 	char *line = NULL;
 
-	span_text(record, span, sizeof(span));
+	terms_text(record, terms, sizeof(terms));
 	if (asprintf(&line, "%s control: %s %s%s by uid %lld, process %lld%s%s%s: %s%s%s", when,
-		     text_of(record, "request"), text_of(record, "target"), span,
+		     text_of(record, "request"), text_of(record, "target"), terms,
 		     number_of(record, "uid"), number_of(record, "pid"), *unit ? " (" : "", unit,
 		     *unit ? ")" : "", text_of(record, "outcome"), error ? ": " : "",
 		     error ? error : "") < 0)
