@@ -19,6 +19,7 @@ NAMES, NAMES6, PAGES, OTHER = "8.8.8.8", "2001:4860::8", "8.8.8.9", "8.8.4.4"
 # Where pages are served, too, and nobody of a policy may come: a private network, a cloud's metadata.
 PRIVATE, METADATA = "10.1.1.1", "169.254.169.254"
 GATEWAY = "9.9.9.1"
+MARKS = 9  # the port of datagrams that say how far the record of the wire is
 SLOW = 20  # KiB a second
 RUNNING = {}
 HELLO = "hello from the world\n"
@@ -204,7 +205,7 @@ def make(zones, certified):
     write(f"{TOP}/nginx.conf", NGINX)
     write(f"{TOP}/sink.py", SINK)
     make_pages()
-    start("tcpdump", "tcpdump", "-i", "far", "-U", "-n", "-Z", "root", "-w", PCAP)
+    start("tcpdump", "tcpdump", "-i", "far", "-U", "-n", "--immediate-mode", "-Z", "root", "-w", PCAP)
     start("nsd", "nsd", "-d", "-c", f"{TOP}/nsd.conf")
     start("nginx", "nginx", "-c", f"{TOP}/nginx.conf")
     start("sink", "python3", f"{TOP}/sink.py")
@@ -219,26 +220,33 @@ def make(zones, certified):
 # --- the uplink ---
 
 
+def written(since):
+    with open(PCAP, "rb") as f:
+        f.seek(since)
+        return f.read()
+
+
 def wire():
-    """Where what passes from now on begins in the record of it."""
+    """Where what passes from now on begins in the record of it: what was sent before is written down."""
+    since = os.path.getsize(PCAP)
+    mark = os.urandom(16)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.sendto(mark, (GATEWAY, MARKS))
+    wait_for("the mark on the wire", lambda: mark in written(since))
     return os.path.getsize(PCAP)
 
 
-def packets(since, *filter_words):
+def packets(since, words="tcp or udp"):
     """What passed, one a line, and matches."""
-    with open(PCAP, "rb") as f:
-        head = f.read(24)
-        f.seek(max(since, 24))
-        rest = f.read()
+    wire()
     with open(f"{TOP}/part.pcap", "wb") as f:
-        f.write(head + rest)
-    return must("tcpdump", "-n", "-r", f"{TOP}/part.pcap", *filter_words).out.splitlines()
+        f.write(written(0)[:24] + written(max(since, 24)))
+    return must("tcpdump", "-n", "-r", f"{TOP}/part.pcap", f"({words}) and not port {MARKS}").out.splitlines()
 
 
 def has_name(since, *labels):
     """Did a name that begins with these labels pass, as DNS or in a ClientHello?"""
-    wire_form = b"".join(bytes([len(label)]) + label.encode() for label in labels)
-    with open(PCAP, "rb") as f:
-        f.seek(since)
-        found = f.read().lower()
-    return wire_form in found or ".".join(labels).encode() in found
+    wire()
+    found = written(since).lower()
+    return (b"".join(bytes([len(label)]) + label.encode() for label in labels) in found
+            or ".".join(labels).encode() in found)
