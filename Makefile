@@ -115,11 +115,14 @@ lab:
 
 bench-rules: $(BUILD)/tests/bench/rules
 	$(Q)$<
-bench: $(BUILD)/tests/bench/open $(BUILD)/tests/bench/place $(BUILD)/tests/bench/held bench-rules
+bench: $(BUILD)/tests/bench/open $(BUILD)/tests/bench/place $(BUILD)/tests/bench/held $(BUILD)/tests/bench/connect \
+		$(BUILD)/tests/lab/probe bench-rules
 	$(Q)$(BUILD)/tests/bench/rules 10000 1 $(BUILD)/tests/bench/rules.yaml
 	$(Q)for k in 6.1 6.12 7.2; do echo "== $$k"; \
 		scripts/lab --kernel $$k --icount --add $< -- ./open || exit; \
 		scripts/lab --kernel $$k --icount --add $(word 3,$^) -- ./held || exit; \
+		scripts/lab --kernel $$k --icount --add $(word 4,$^) --add $(BUILD)/tests/lab/probe \
+			--add tests/neg/policies -- ./connect || exit; \
 		scripts/lab --kernel $$k --icount --timeout 600 --add $(word 2,$^) --add tests/bench/place.yaml \
 			--add $(BUILD)/tests/bench/rules.yaml --add tests/bench/run-place -- ./run-place || exit; done
 
