@@ -379,6 +379,14 @@ static inline void scene_end(struct scene *s)
 }
 #define _cleanup_scene_ __attribute__((cleanup(scene_end)))
 
+/* As many datagrams as a test may send at once. */
+static inline void enlarge(int fd)
+{
+	int size = 64 << 20;
+
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)), 0);
+}
+
 static inline int loopback_socket(int family, int type, __u16 *ret_port)
 {
 	const struct sockaddr_in six_or_four = {.sin_family = AF_INET,
@@ -395,6 +403,8 @@ static inline int loopback_socket(int family, int type, __u16 *ret_port)
 		assert_int_equal(bind(fd, (const void *)&six, sizeof(six)), 0);
 	if (type == SOCK_STREAM)
 		assert_int_equal(listen(fd, 512), 0);
+	else
+		enlarge(fd);
 	assert_int_equal(getsockname(fd, (void *)&at, &size), 0);
 	*ret_port = ntohs(at.sin6_port);
 	return fd;
@@ -494,6 +504,7 @@ static inline int resolver_socket(int family, __u16 port)
 	int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	set_wait(fd);
+	enlarge(fd);
 	assert_int_equal(family == AF_INET ? connect(fd, (const void *)&four, sizeof(four))
 					   : connect(fd, (const void *)&six, sizeof(six)),
 			 0);
