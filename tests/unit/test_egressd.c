@@ -383,6 +383,35 @@ static void test_adopted(void **state)
 	assert_null(find_said(&s, "gave", "", "", 50));
 }
 
+/* No address is left: that is told, too; what was given is found still. */
+static void test_exhausted(void **state)
+{
+	_cleanup_scene_ struct scene s = scene_start(0);
+	struct ports ports;
+	char name[64];
+	__u32 first;
+	int given = 1;
+
+	(void)state;
+	assert_int_equal(ask_fds(&s, &s.map, 1,
+				 "{'do': 'configure', 'upstreams': ['" NAMESERVER "'],"
+				 " 'synthetic': '198.18.0.0/24', 'connect-ms': 1000,"
+				 " 'idle-ms': 1000, 'total-ms': 1000}"),
+			 0);
+	ports = compartment(&s, 7, "{'to': '*.cdn.example.com:8443'}");
+	first = address_of(&ports, "n0.cdn.example.com");
+	for (; given < 256; given++) {
+		snprintf(name, sizeof(name), "n%d.cdn.example.com", given);
+		if (!lookup(&ports, name).address)
+			break;
+	}
+	/* The upper half, but for its last one. */
+	assert_int_equal(given, 127);
+	check_lookup(&ports, name, LDNS_RCODE_NXDOMAIN, LDNS_EDE_PROHIBITED);
+	expect(&s, "query", "exhausted", name);
+	assert_int_equal(address_of(&ports, "n0.cdn.example.com"), first);
+}
+
 /* What repeats is told together, with its number. */
 static void test_folded(void **state)
 {
@@ -1034,6 +1063,7 @@ int main(void)
 		cmocka_unit_test(test_long_list),
 		cmocka_unit_test(test_answers),
 		cmocka_unit_test(test_adopted),
+		cmocka_unit_test(test_exhausted),
 		cmocka_unit_test(test_folded),
 		cmocka_unit_test(test_tcp_queries),
 		cmocka_unit_test(test_tcp_bounds),
