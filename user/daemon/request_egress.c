@@ -205,8 +205,7 @@ static int opened_or_not(struct daemon *d, struct later *later, struct error *er
 	return opened(d, later, NULL) == REQUEST_LATER ? REQUEST_LATER : 0;
 }
 
-int request_await_outlets(struct request *request, const struct compartment *c,
-			  struct error *error)
+int request_await_outlets(struct request *request, const struct compartment *c, struct error *error)
 {
 	struct way *way;
 
