@@ -32,7 +32,6 @@ struct scene {
 	int map;
 	__u64 netns;
 	int server;	/* listens in the world */
-	char hosts[32]; /* the resolver's, of a name with many addresses */
 	json_t *heard;	/* what was said unasked */
 	json_t *answer; /* the last one */
 };
@@ -319,23 +318,21 @@ static inline int world_server(pid_t world)
 	return fd;
 }
 
-static inline void write_hosts(struct scene *s)
+/* A name with more addresses than an answer of UDP holds. */
+static inline void write_hosts(char path[])
 {
-	int fd;
-	FILE *file;
+	FILE *file = fdopen(mkstemp(path), "w");
 
-	strcpy(s->hosts, "/tmp/bulkhead-hosts-XXXXXX");
-	fd = mkstemp(s->hosts);
-	assert_true(fd >= 0);
-	file = fdopen(fd, "w");
+	assert_non_null(file);
 	for (int i = 1; i <= 64; i++)
 		fprintf(file, "10.1.2.%d many.example.com\n", i);
-	fclose(file);
+	assert_int_equal(fclose(file), 0);
 }
 
-static inline pid_t start_nameserver(struct scene *s)
+static inline pid_t start_nameserver(void)
 {
-	char hosts[64];
+	char path[] = "/tmp/bulkhead-hosts-XXXXXX", hosts[64];
+	pid_t pid;
 	const char *const names[] = {hosts,
 				     "--host-record=api.example.com,8.8.8.8",
 				     "--host-record=six.example.com,2001:4860::8",
@@ -346,9 +343,11 @@ static inline pid_t start_nameserver(struct scene *s)
 				     "--host-record=silent.example.com,5.5.5.5",
 				     "--server=/slow.example.com/5.5.5.5"};
 
-	write_hosts(s);
-	snprintf(hosts, sizeof(hosts), "--addn-hosts=%s", s->hosts);
-	return nameserver_start(names, sizeof(names) / sizeof(*names));
+	write_hosts(path);
+	snprintf(hosts, sizeof(hosts), "--addn-hosts=%s", path);
+	pid = nameserver_start(names, sizeof(names) / sizeof(*names));
+	unlink(path);
+	return pid;
 }
 
 static inline struct scene scene_start(int connect_ms)
@@ -357,7 +356,7 @@ static inline struct scene scene_start(int connect_ms)
 
 	s.world = world_start();
 	s.server = world_server(s.world);
-	s.nameserver = start_nameserver(&s);
+	s.nameserver = start_nameserver();
 	egressd_start(&s);
 	if (connect_ms)
 		configure(&s, connect_ms);
@@ -373,7 +372,6 @@ static inline void scene_end(struct scene *s)
 	close(s->server);
 	close(s->map);
 	nameserver_end(s->nameserver);
-	unlink(s->hosts);
 	nameserver_end(s->world);
 	netns_leave(&s->before);
 }
