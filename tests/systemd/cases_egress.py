@@ -4,6 +4,7 @@ programs as they are, and nothing else is. Whatever is refused inside works outs
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import time
@@ -12,9 +13,8 @@ import cases_mcp
 import cases_tools
 import world
 from cases_tools import RUN, USER, WORKSPACE
-from harness import (AGENT, POLICIES, Failed, agent_is_back, agent_start, attach, case, cgroup_of, compartment,
-                     compartments, event, expect, expect_equal, expect_text, main_pid, mark, must, read, records, refused,
-                     run, status, wait_for, write)
+from harness import (AGENT, LAB, POLICIES, UNITS, agent_is_back, agent_start, case, compartment, compartments, expect,
+                     expect_equal, expect_text, main_pid, mark, must, read, records, run, status, wait_for, write)
 
 CONFIG = f"{POLICIES}/egress.yaml"
 RANGE = "198.18.0.0/15"
@@ -28,7 +28,7 @@ COM = {"api": [world.PAGES], "git": [world.PAGES], "upload": [world.PAGES], "unl
 ORG = {"a.cdn": [world.PAGES], "b.a.cdn": [world.PAGES], "cdn": [world.PAGES], "evilcdn": [world.PAGES],
        "alias.cdn": ["git.example.com."],
        "private.bad": [world.PRIVATE], "mixed.bad": [world.PAGES, world.PRIVATE], "metadata.bad": [world.METADATA],
-       "loopback.bad": ["127.0.0.1"], "here.bad": ["9.9.9.2"], "gateway.bad": [world.GATEWAY],
+       "loopback.bad": ["127.0.0.1"], "here.bad": ["9.8.8.2"], "gateway.bad": [world.GATEWAY],
        "six.bad": [world.PAGES, "fd00::1"], "mapped.bad": [f"::ffff:{world.PRIVATE}"], "rebind.bad": [world.PAGES]}
 CERTIFIED = ["api.example.com", "git.example.com", "*.cdn.example.org"]
 
@@ -125,7 +125,7 @@ static int main_(int argc, char **argv)
 	printf("musl %s", page + (n > 0 ? n - 1 : 0));
 	return length <= 0;
 }
-__attribute__((force_align_arg_pointer)) void start(long *sp) { exit(__libc_start_main(main_, *sp, (char **)(sp + 1))); }
+void start(long *sp) { exit(__libc_start_main(main_, *sp, (char **)(sp + 1))); }
 __asm__(".globl _start\\n_start: mov %rsp, %rdi\\n and $-16, %rsp\\n call start\\n");
 """
 
@@ -203,7 +203,7 @@ def same(text, says):
     outside = must_do(text, "free", says)
     since = mark()
     expect_equal(f"{text}: inside", must_do(text, "client"), outside)
-    expect_equal("refused meanwhile", [[r["hook"], r["object"]] for r in records(since, kind="violation", name="client")], [])
+    expect_equal("refused meanwhile", [[r["hook"], r["object"]] for r in refusals(since)], [])
 
 
 def not_inside(text, says, status_=None, where="client"):
@@ -217,6 +217,11 @@ def not_inside(text, says, status_=None, where="client"):
 def told(since, seconds=40, name="client", **fields):
     """The first record of what became of it."""
     return wait_for(f"a record of {fields}", lambda: records(since, kind="egress", name=name, **fields), seconds)[0]
+
+
+def refusals(since, name="client", **fields):
+    """What the kernel refused."""
+    return records(since, kind="violation", name=name, **fields)
 
 
 def ask(server, name, kind, where="client", *options):
@@ -273,7 +278,8 @@ def ungranted():
     stage(granted=False)
     page = curl(f"https://{API}/hello")
     since, wire = mark(), world.wire()
-    expect_text("status", must("bulkhead", "status").out, r"client \(\d+\) egress: .*: not granted \(bulkhead grant \d+ egress\)")
+    expect_text("status", must("bulkhead", "status").out,
+                r"client \(\d+\) egress: .*: not granted \(bulkhead grant \d+ egress\)")
     done = do(page)
     expect_equal(f"curl's status ({done.err})", done.status, 6)
     expect_equal("its event", told(since, what="query", destination=API, type="A")["outcome"], "ungranted")
@@ -318,7 +324,8 @@ def curl_as_it_is():
     flow = told(since, what="flow", destination=API)
     expect_equal("its record", [flow[k] for k in ("outcome", "address", "port")], ["ended", world.PAGES, 443])
     expect(flow["up"] and flow["down"], str(flow))
-    expect_text("status", must("bulkhead", "status").out, r"client \(\d+\) egress: .* granted by uid 0; outlets in 1 of 1")
+    expect_text("status", must("bulkhead", "status").out,
+                r"client \(\d+\) egress: .* granted by uid 0; outlets in 1 of 1")
 
 
 @case("egress")
@@ -378,7 +385,8 @@ def resolv_conf():
                 must_do(f"getent ahostsv4 {GIT}", "free", f"(?m)^{world.PAGES} ")
             wire = world.wire()
             must_do(f"getent ahostsv4 {GIT}", "client", r"(?m)^198\.18\.")
-            must_do(f"for i in 1 2 3; do getent ahostsv4 {GIT} >/dev/null || exit; done; {MUSL} {GIT}", "client", "^musl hello")
+            must_do(f"for i in 1 2 3; do getent ahostsv4 {GIT} >/dev/null || exit; done; {MUSL} {GIT}", "client",
+                    "^musl hello")
             must_do(f"node -e 'require(\"dns\").promises.resolve4(\"{API}\").then(a => console.log(a[0]))'", "client",
                     r"^198\.18\.")
             strays = [line for line in world.packets(wire, "port 53") if world.NAMES + ".53" not in line]
@@ -392,7 +400,7 @@ def resolv_conf():
 
 @case("egress")
 def unlisted_names():
-    """NXDOMAIN, and the wire knows nothing: names beside, above and below those that are listed, names that carry data."""
+    """NXDOMAIN, and the wire knows nothing: names beside and below those that are listed, names that carry data."""
     stage()
     since, wire = mark(), world.wire()
     data = "6f6e6365207570" * 4
@@ -460,26 +468,27 @@ def another_server():
 
 @case("egress")
 def direct():
-    """A real address is refused by the kernel, TCP and UDP, IPv4 and IPv6; so is the synthetic one by IPv6's name."""
+    """A real address is refused by the kernel, TCP and UDP, IPv4 and IPv6. A synthetic one connects as IPv6, too."""
     stage()
-    address_of(GIT)
+    must_do(connects(f"::ffff:{address_of(GIT)}", 80), "client", "^0\n")
     for address, port, hook in ((world.PAGES, 443, "connect4"), (world.PAGES, 80, "connect4"),
-                                (f"::ffff:{world.PAGES}", 443, "connect6"), (world.PRIVATE, 80, "connect4")):
+                                (f"::ffff:{world.PAGES}", 443, "connect6"), (world.PRIVATE, 80, "connect4"),
+                                (world.NAMES6, 80, "connect6")):
         must_do(connects(address, port), "free", "^0\n")
         since, wire = mark(), world.wire()
         must_do(connects(address, port), "client", "PermissionError: .*Permission denied")
-        r = wait_for("its event", lambda: records(since, kind="violation", name="client"))[0]
+        r = wait_for("its event", lambda: refusals(since))[0]
         expect_equal(f"the event of {address}", [r[k] for k in ("hook", "verdict", "errno", "reason")],
                      [hook, "refused", "EACCES", "network"])
-        expect_equal(f"its port and address {r['object']}", [r["object"]["port"], r["object"]["address"].removeprefix("::ffff:")],
-                     [port, address.removeprefix("::ffff:")])
+        where = [r["object"]["port"], r["object"]["address"].removeprefix("::ffff:")]
+        expect_equal(f"its port and address {r['object']}", where, [port, address.removeprefix("::ffff:")])
         expect_equal("packets", world.packets(wire), [])
     quic = ("python3 -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
             f"print(s.sendto(b\"x\", (\"{world.PAGES}\", 443)))' 2>&1 | tail -n 1")
     must_do(quic, "free", "^1\n")
     since, wire = mark(), world.wire()
     must_do(quic, "client", "PermissionError")
-    wait_for("its event", lambda: records(since, kind="violation", name="client", hook="sendmsg4"))
+    wait_for("its event", lambda: refusals(since, hook="sendmsg4"))
     expect_equal("packets", world.packets(wire), [])
 
 
@@ -548,7 +557,8 @@ def rebinding():
     since, wire = mark(), world.wire()
     done = do(page)
     expect(done.status in CUT, done.text)
-    expect_equal("its event", told(since, what="connect", destination="rebind.bad.example.org")["outcome"], "bad address")
+    r = told(since, what="connect", destination="rebind.bad.example.org")
+    expect_equal("its event", r["outcome"], "bad address")
     expect_equal("packets", world.packets(wire, "tcp"), [])
     world.rename("example.org", ORG, "rebind.bad", [world.PAGES], ttl=0)
     must_do(page, "client", "^hello")
@@ -561,7 +571,8 @@ def rebinding():
 def upload():
     """What may be sent is sent, what is over it is cut, and then nobody connects there."""
     stage()
-    put = "head -c {} /dev/zero | " + curl("http://upload.example.com/upload", "-T - -H 'Content-Length: {}' -H Transfer-Encoding: -H Expect:")
+    put = "head -c {} /dev/zero | " + curl("http://upload.example.com/upload", "-T - -H Transfer-Encoding: -H Expect:",
+                                          "-H 'Content-Length: {}'")
     small, large = put.format(1000, 1000), put.format(300000, 300000)
     must_do(large, "free", "^300000")
     must_do(small, "client", "^1000")
@@ -637,10 +648,10 @@ def reloaded():
     without = "".join(line for line in CLIENT.splitlines(keepends=True) if GIT not in line)
     try:
         with downloading() as ended:
-            since, began = mark(), time.monotonic()
+            since = mark()
             write(path, without)
             must("bulkhead", "reload", "client")
-            is_cut(ended, began, 20)
+            is_cut(ended, time.monotonic(), 10)
         expect_equal("its record", told(since, what="flow", destination=GIT)["outcome"], "cut")
         expect_equal("git", do(curl(f"http://{GIT}/hello")).status, 6)
         expect_equal("its event", told(since, what="query", destination=GIT, type="A")["outcome"], "unlisted")
@@ -660,7 +671,7 @@ def relay():
 
 def was_refused(since):
     """What members tried meanwhile, in the kernel."""
-    reasons = {r["reason"] for r in records(since, kind="violation", name="client")}
+    reasons = {r["reason"] for r in refusals(since)}
     expect(reasons and reasons <= {"network", "unsure-outlet"}, f"reasons: {reasons}")
 
 
@@ -784,7 +795,7 @@ def network_namespace():
         expect_equal("unlisted", ask(world.NAMES, "unlisted.example.com", "A", "inner")[1:], [3, []])
         since = mark()
         must_do(connects(world.PAGES, 80), "inner", "PermissionError")
-        wait_for("its event", lambda: records(since, kind="violation", name="inner", hook="connect4"))
+        wait_for("its event", lambda: refusals(since, "inner", hook="connect4"))
         nets = {o["netns"]: o["state"] for o in compartment(name="inner")["egress"]["outlets"]}
         expect_equal("outlets", [*nets.values()], ["open"])
         expect(os.stat("/run/netns/inner").st_ino in nets, str(nets))
@@ -808,7 +819,7 @@ def loopback_own():
         since = mark()
         done = do(page.format(8098), "loop")
         expect_equal(f"the host's ({done.err})", done.status, 7)
-        r = wait_for("its event", lambda: records(since, kind="violation", name="loop", hook="connect4"))[0]
+        r = wait_for("its event", lambda: refusals(since, "loop", hook="connect4"))[0]
         expect_equal("its event", [r["reason"], r["object"]["port"]], ["network", 8098])
         # Who has egress alone binds nothing, and does not reach the other's.
         expect_equal("another compartment", do(page.format(8099)).status, 7)
@@ -825,7 +836,8 @@ const text = t => ({content: [{type: "text", text: t}]});
 for await (const line of createInterface({input: process.stdin})) {
 	const {id, method, params} = JSON.parse(line);
 	if (method === "initialize")
-		say({id, result: {protocolVersion: params.protocolVersion, capabilities: {tools: {}}, serverInfo: {name: "t", version: "1"}}});
+		say({id, result: {protocolVersion: params.protocolVersion, capabilities: {tools: {}},
+			serverInfo: {name: "t", version: "1"}}});
 	else if (method === "tools/call")
 		await tools[params.name](params.arguments).then(
 			t => say({id, result: text(t)}),
@@ -837,12 +849,13 @@ MCP = CLIENT.replace("name: client", "name: mcp")
 
 @case("egress", seconds=400)
 def mcp_stand_in():
-    """A server of MCP's in node, which calls what is listed by fetch, under bulkhead run: a stand-in of twenty lines."""
+    """An MCP server in node that calls what is listed by fetch, under bulkhead run: a stand-in of twenty lines."""
     stage()
     write(f"{WORKSPACE}/server.mjs", SERVER_MJS)
     write(f"{POLICIES}/mcp.yaml", MCP)
     os.environ["NODE_EXTRA_CA_CERTS"] = world.CA
-    with cases_mcp.server("bulkhead", "run", f"{POLICIES}/mcp.yaml", "--", "/usr/bin/node", f"{WORKSPACE}/server.mjs") as s:
+    server = ("/usr/bin/node", f"{WORKSPACE}/server.mjs")
+    with cases_mcp.server("bulkhead", "run", f"{POLICIES}/mcp.yaml", "--", *server) as s:
         text, failed = s.call("fetch", url=f"https://{API}/hello")
         expect(failed and "ENOTFOUND" in text, f"before a grant: {text}")
         must("bulkhead", "grant", "mcp", "egress", "--for", "10m", "--only", API)
@@ -851,6 +864,83 @@ def mcp_stand_in():
         expect(failed and "ENOTFOUND" in text, f"unlisted: {text}")
         text, failed = s.call("fetch", url=f"http://{world.PAGES}/hello")
         expect(failed and "EACCES" in text, f"an address: {text}")
+
+
+# --- as they are told to do it ---
+
+
+def readme():
+    """The blocks of README.md's section, as they stand there."""
+    section = read(f"{LAB}/../README.md").split("\n## Egress\n")[1].split("\n## ")[0]
+    blocks = re.findall(r"(?:^    .*\n|^\n(?=    ))+", section, re.MULTILINE)
+    return [re.sub("(?m)^    ", "", b).strip("\n") + "\n" for b in blocks]
+
+
+FETCHER = f"""\
+[Unit]
+Description=Fetches a page again and again
+[Service]
+User={USER}
+Environment=CURL_CA_BUNDLE={world.CA}
+ExecStart=/usr/bin/bash /srv/fetcher/loop
+"""
+LOOP = f"""\
+while :; do
+	curl -sS -o /srv/fetcher/page https://{API}/hello
+	echo $? >/srv/fetcher/status
+	sleep 0.5
+done
+"""
+
+
+def fetches(status_):
+    def look():
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink("/srv/fetcher/status")
+        return wait_for("it tries", lambda: read("/srv/fetcher/status")).strip() == str(status_)
+
+    wait_for(f"curl says {status_}", look)
+
+
+@case("egress", seconds=400)
+def as_readme_says():
+    """The commands of README.md's section, one after another: for a unit, whose next start is granted nothing."""
+    stage()
+    config, policy, commands = readme()
+    expect_equal("its configuration", config.splitlines()[-1], read(CONFIG).splitlines()[0])
+    write("/srv/fetcher/loop", LOOP)
+    must("chown", "-R", f"{USER}:", "/srv/fetcher")
+    write(f"{UNITS}/fetcher.service", FETCHER)
+    write("/srv/fetcher.yaml", policy)
+    must("systemctl", "start", "fetcher.service")
+    fetches(0)
+    after = {"attach": 6, "grant": 0, "--only": 6, "revoke": 6, "restart fetcher": 6, "--for": 0}
+    try:
+        for line in commands.splitlines():
+            must("/bin/sh", "-c", line.split("  #")[0], cwd="/srv")
+            word = [w for w in after if w in line]
+            if word:
+                fetches(after[word[-1]])
+    finally:
+        run("systemctl", "stop", "fetcher.service")
+        run("bulkhead", "detach", "--unit", "fetcher.service")
+
+
+AUDITED = CLIENT.replace("mode: enforce", "mode: audit")
+
+
+@case("egress")
+def audited():
+    """Under mode: audit nothing is redirected or refused, and every destination is told."""
+    stage()
+    with served("audited", AUDITED):
+        since = mark()
+        must_do(curl(f"https://{API}/hello"), "audited", "^hello")
+        must_do(curl(f"http://{world.PAGES}/hello"), "audited", "^hello")
+        for port, hook in ((53, "connect4"), (443, "connect4"), (80, "connect4")):
+            r = wait_for(f"the event of port {port}", lambda p=port: [
+                r for r in refusals(since, "audited") if r["object"].get("port") == p])[0]
+            expect_equal(f"port {port}", [r["verdict"], r["hook"]], ["audit", hook])
 
 
 # --- at the end ---

@@ -2,7 +2,7 @@
 """The internet in a network namespace behind a gateway: public numbers are somebody's there, a name server says whose,
 web servers answer. Nothing leaves the guest.
 
-    here   9.9.9.2  --- near ... far ---  9.9.9.1   there: 8.8.8.8 names, 8.8.8.9 pages, and what must not be reached
+    here   9.8.8.2  --- near ... far ---  9.8.8.1   there: 9.9.9.9 names, 8.8.8.9 pages, and what must not be reached
 """
 import os
 import signal
@@ -15,10 +15,10 @@ from harness import must, read, run, wait_for, write
 TOP = "/srv/world"
 PCAP = f"{TOP}/uplink.pcap"
 CA = "/usr/local/share/ca-certificates/world.crt"
-NAMES, NAMES6, PAGES, OTHER = "8.8.8.8", "2001:4860::8", "8.8.8.9", "8.8.4.4"
+NAMES, NAMES6, PAGES, OTHER = "9.9.9.9", "2001:4860::8", "8.8.8.9", "8.8.4.4"
 # Where pages are served, too, and nobody of a policy may come: a private network, a cloud's metadata.
 PRIVATE, METADATA = "10.1.1.1", "169.254.169.254"
-GATEWAY = "9.9.9.1"
+GATEWAY = "9.8.8.1"
 MARKS = 9  # the port of datagrams that say how far the record of the wire is
 SLOW = 20  # KiB a second
 RUNNING = {}
@@ -28,7 +28,7 @@ RESOLV_CONF = f"nameserver {NAMES}\n"
 LINKS = f"""\
 link add near type veth peer name far netns world
 link set near up
-addr add 9.9.9.2/24 dev near
+addr add 9.8.8.2/24 dev near
 addr add 2001:db8::2/64 dev near nodad
 route add default via {GATEWAY}
 route add default via 2001:db8::1
@@ -93,6 +93,7 @@ http {{
 	uwsgi_temp_path {TOP}/uwsgi;
 	server {{
 		listen 80;
+		listen [::]:80;
 		listen 443 ssl;
 		listen 8443 ssl;
 		ssl_protocols TLSv1.2 TLSv1.3;
