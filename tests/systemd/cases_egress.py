@@ -545,7 +545,7 @@ def bad_addresses():
     expect_equal("packets", world.packets(wire, "tcp"), [])
 
 
-@case("egress")
+@case("egress-more")
 def rebinding():
     """A name that is public when it is asked of first and private then: each connection is checked."""
     stage()
@@ -607,7 +607,7 @@ def revoked():
     must_do(curl(f"http://{GIT}/hello"), "client", "^hello")
 
 
-@case("egress")
+@case("egress-more")
 def granted_for_a_time():
     """--for: until then and no longer; what runs is cut."""
     stage()
@@ -640,7 +640,7 @@ def granted_in_part():
     expect_text("status", must("bulkhead", "status").out, rf"granted to {API}, a.cdn.example.org by uid 0")
 
 
-@case("egress")
+@case("egress-more")
 def reloaded():
     """A policy that lists a name no more: its connection is cut, the rest and the grant go on."""
     stage()
@@ -702,7 +702,7 @@ def agent_restarts():
     was_refused(since)
 
 
-@case("egress", seconds=400)
+@case("egress-more", seconds=400)
 def agent_killed():
     """kill -9 of the agent: its relay ends with it, and the next agent serves again."""
     stage()
@@ -736,7 +736,7 @@ def relay_killed():
     expect_text("status", must("bulkhead", "status").out, r"the relay of egress runs, process \d+; it ended \d+ time")
 
 
-@case("egress", seconds=400)
+@case("egress-more", seconds=400)
 def relay_stopped():
     """SIGSTOP of the relay: it does not answer, is killed, and another comes."""
     stage()
@@ -847,7 +847,7 @@ for await (const line of createInterface({input: process.stdin})) {
 MCP = CLIENT.replace("name: client", "name: mcp")
 
 
-@case("egress", seconds=400)
+@case("egress-more", seconds=400)
 def mcp_stand_in():
     """An MCP server in node that calls what is listed by fetch, under bulkhead run: a stand-in of twenty lines."""
     stage()
@@ -902,7 +902,7 @@ def fetches(status_):
     wait_for(f"curl says {status_}", look)
 
 
-@case("egress", seconds=400)
+@case("egress-more", seconds=400)
 def as_readme_says():
     """The commands of README.md's section, one after another: for a unit, whose next start is granted nothing."""
     stage()
