@@ -198,8 +198,12 @@ static __always_inline int bh_egress_judge(struct bpf_sock_addr *ctx, struct bh_
 	}
 	if (port && (bh_is_stub(outlet, &t) || bh_redirect(ctx, &s, &t, port, hook6)))
 		return BH_CG_ALLOW;
-	if (!port && bh_is_own_loopback(ctx, &s, &t))
+	if (!port && bh_is_own_loopback(ctx, &s, &t)) {
+		/* What it was connected to before is not where it goes. */
+		if (!t.udp && ctx->sk)
+			bpf_sk_storage_delete(&bh_aims, ctx->sk);
 		return BH_CG_ALLOW;
+	}
 	return bh_egress_refuse(ctx, &s, r, &t, hook6);
 }
 

@@ -12,6 +12,17 @@
 
 #define BH_LOOPBACK_IFINDEX 1 /* linux/if.h: each network namespace's */
 
+/* A socket is connected several times; where it leads now is told by its ends. By another device than loopback it leads
+ * nowhere, and nobody would take the entry. */
+static __always_inline bool bh_leads_to_relay(struct bpf_sock_ops *ctx, const struct bh_aim *aim)
+{
+	__u32 remote_port = ctx->remote_port; /* network byte order, of 32 bits */
+
+	return ctx->remote_ip4 == BH_LOOPBACK4 &&
+	       bpf_ntohl(remote_port) == bpf_ntohs(aim->outlet) &&
+	       (ctx->local_ip4 & bpf_htonl(0xff000000)) == bpf_htonl(0x7f000000);
+}
+
 static __always_inline void bh_flow_begin(struct bpf_sock_ops *ctx, struct bpf_sock *sk,
 					  const struct bh_subject *s)
 {
@@ -19,7 +30,7 @@ static __always_inline void bh_flow_begin(struct bpf_sock_ops *ctx, struct bpf_s
 	struct bh_flow flow = {};
 	struct bh_flow_key key = {};
 
-	if (!aim || aim->serial != s->serial)
+	if (!aim || aim->serial != s->serial || !bh_leads_to_relay(ctx, aim))
 		return;
 	flow.serial = s->serial;
 	flow.socket = bpf_get_socket_cookie(ctx);
@@ -29,6 +40,7 @@ static __always_inline void bh_flow_begin(struct bpf_sock_ops *ctx, struct bpf_s
 	key.netns = bpf_get_netns_cookie(ctx);
 	key.address = ctx->local_ip4;
 	key.port = ctx->local_port;
+	key.relay = bpf_ntohs(aim->outlet);
 	aim->flow = key;
 	/* Where there is no room, the relay finds nothing and resets it. */
 	bpf_map_update_elem(&bh_flows, &key, &flow, BPF_ANY);

@@ -242,13 +242,14 @@ struct bh_outlet {
 	__u64 reserved;
 };
 
-/* A connection that the relay takes, by the client's end of it: written before its first segment leaves, gone when
- * nobody answered that, or the relay took it. The client's address is 127.0.0.1 or another one of IPv4. */
+/* A connection that the relay takes, by both ends of it: written before its first segment leaves, gone when nobody
+ * answered that, or the relay took it. The client's address is one of the loopback device, the relay's 127.0.0.1. Two
+ * compartments' clients may have the same address and port at a time: their relays' ports tell them apart. */
 struct bh_flow_key {
 	__u64 netns;   /* cookie */
 	__u32 address; /* network byte order */
 	__u16 port;    /* host byte order */
-	__u16 pad;
+	__u16 relay;   /* the relay's, host byte order */
 };
 
 struct bh_flow {

@@ -147,7 +147,7 @@ static struct cell *egress_cell(struct kern *kern)
 static int take_flow(struct cell *cell, const struct ends *ends, int *ret_fd, struct bh_flow *ret)
 {
 	struct pollfd wait = {.fd = ends->relay, .events = POLLIN};
-	struct bh_flow_key key = {.netns = ends->netns};
+	struct bh_flow_key key = {.netns = ends->netns, .relay = ends->outlet.relay};
 	struct sockaddr_in from = {};
 	socklen_t length = sizeof(from);
 
@@ -299,6 +299,128 @@ static int case_connect(struct kern *kern)
 	for (size_t i = 0; i < sizeof(connects) / sizeof(*connects); i++)
 		if (check_connect(cell, &ends, &connects[i]))
 			return -1;
+	return 0;
+}
+
+/* --- clients at the same place --- */
+
+struct twin {
+	struct board *board;
+	int port; /* 0: any */
+	const char *to;
+};
+
+/* Connected from that port, until it is told to end. */
+static int do_twin(void *data)
+{
+	struct twin *twin = data;
+	struct peer at = peer_of("127.0.0.1", twin->port), to = peer_of(twin->to, 443);
+	_cleanup_close_ int fd = socket(AF_INET, SOCK_STREAM, 0);
+	const int yes = 1;
+	int r = 0;
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	if (bind(fd, peer_at(&at), at.length) < 0 || connect(fd, peer_at(&to), to.length) < 0)
+		r = errno;
+	twin->board->results[0] = bound_port(fd);
+	twin->board->done = 1;
+	board_await(&twin->board->go, 1);
+	return r;
+}
+
+static int check_twin(struct cell *cell, const struct ends *ends, const char *to)
+{
+	_cleanup_close_ int fd = -1;
+	struct bh_flow flow = {};
+	int took = take_flow(cell, ends, &fd, &flow);
+
+	CHECK(took == 0, "compartment %u: the relay does not know it: %s", cell->id,
+	      strerror(-took));
+	CHECK(flow.serial == ends->outlet.serial && flow.address == inet_addr(to),
+	      "compartment %u: it is taken for %u's to %08x", cell->id, flow.compartment,
+	      ntohl(flow.address));
+	return 0;
+}
+
+#define SYNTHETIC_OTHER "198.18.0.2"
+
+/* Two compartments' clients with the same address and port, both on the way: each is its own relay's. */
+static int case_twins(struct kern *kern)
+{
+	const struct cell_options options = {.flags = BH_POLICY_INET};
+	_cleanup_cell_ struct cell *one = cell_new(kern, &options), *two = cell_new(kern, &options);
+	_cleanup_ends_ struct ends ones = {-1, -1, -1, {}, 0}, twos = {-1, -1, -1, {}, 0};
+	struct twin first = {board_new(), 0, SYNTHETIC}, second = {board_new(), 0, SYNTHETIC_OTHER};
+	pid_t pids[2];
+	int r;
+
+	CHECK(one && two && first.board && second.board && ends_open(one, &ones) == 0 &&
+		      ends_open(two, &twos) == 0,
+	      "no cells");
+	pids[0] = cell_spawn(one, one->cgroup_fd, do_twin, &first);
+	r = board_await(&first.board->done, 1);
+	second.port = first.board->results[0];
+	pids[1] = cell_spawn(two, two->cgroup_fd, do_twin, &second);
+	r = r ?: board_await(&second.board->done, 1);
+	CHECK(r == 0 && second.board->results[0] == second.port, "port %d, port %d", second.port,
+	      second.board->results[0]);
+	r = check_twin(one, &ones, SYNTHETIC) ?: check_twin(two, &twos, SYNTHETIC_OTHER);
+	first.board->go = second.board->go = 1;
+	CHECK(cell_wait(pids[0]) == 0 && cell_wait(pids[1]) == 0, "not connected");
+	board_free(first.board);
+	board_free(second.board);
+	return r;
+}
+
+static int count_flows(struct cell *cell)
+{
+	struct bh_flow_key key, *previous = NULL;
+	int n = 0;
+
+	while (n < BH_MAX_FLOWS &&
+	       !bpf_map_get_next_key(kern_flows_fd(cell->kern), previous, &key)) {
+		previous = &key;
+		n++;
+	}
+	return n;
+}
+
+static const struct sockaddr unconnected = {.sa_family = AF_UNSPEC};
+
+/* Connected to the relay, then to a server inside. */
+static int do_again(void *data _unused_)
+{
+	struct peer own = peer_of("127.0.0.1", 0), relay = peer_of(SYNTHETIC, 443);
+	_cleanup_close_ int server = socket(AF_INET, SOCK_STREAM, 0),
+			    fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (bind(server, peer_at(&own), own.length) < 0 || listen(server, 1) < 0 ||
+	    getsockname(server, peer_at(&own), &own.length) < 0 ||
+	    connect(fd, peer_at(&relay), relay.length) < 0 ||
+	    connect(fd, &unconnected, sizeof(unconnected)) < 0)
+		return errno;
+	return connect(fd, peer_at(&own), own.length) < 0 ? errno : 0;
+}
+
+/* What does not go to the relay leaves no entry, which nobody would take: it would be who has the port next. */
+static int case_again(struct kern *kern)
+{
+	const struct cell_options options = {.flags = BH_POLICY_INET};
+	_cleanup_cell_ struct cell *cell = cell_new(kern, &options);
+	_cleanup_ends_ struct ends ends = {-1, -1, -1, {}, 0};
+	_cleanup_close_ int fd = -1;
+	struct bh_flow flow = {};
+	pid_t pid;
+	int r;
+
+	CHECK(cell && ends_open(cell, &ends) == 0, "no cell");
+	CHECK(kern_flows_clear(kern) == 0, "flows stay");
+	pid = cell_spawn(cell, cell->cgroup_fd, do_again, NULL);
+	r = take_flow(cell, &ends, &fd, &flow);
+	CHECK(r == 0, "the relay does not know it: %s", strerror(-r));
+	r = cell_wait(pid);
+	CHECK(r == 0, "a server inside: %s", outcome_text(r));
+	CHECK(count_flows(cell) == 0, "%d flows are left", count_flows(cell));
 	return 0;
 }
 
@@ -686,6 +808,41 @@ static int case_wire_out(struct kern *kern)
 	return 0;
 }
 
+/* Never answered, as its segments are dropped. */
+static int do_connect_astray(void *data _unused_)
+{
+	struct peer to = peer_of(SYNTHETIC, 443);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "bhwire0", sizeof("bhwire0")) < 0)
+		return VERB_BROKEN + errno;
+	connect(fd, peer_at(&to), to.length);
+	pause();
+	return 0;
+}
+
+/* Each would stay as long as it is tried: minutes, or hours (TCP_SYNCNT). */
+static int case_wire_flows(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = egress_cell(kern);
+	_cleanup_ends_ struct ends ends = {-1, -1, -1, {}, 0};
+	_cleanup_(wire_remove) int made = 0;
+	pid_t pid;
+	int flows;
+
+	CHECK(cell && ends_open(cell, &ends) == 0 && kern_flows_clear(kern) == 0, "no cell");
+	CHECK(wire_make() == 0, "no wire");
+	made = 1;
+	CHECK(system("ip route add default via " OUTSIDE " dev bhwire0") == 0, "no route");
+	pid = cell_spawn(cell, cell->cgroup_fd, do_connect_astray, NULL);
+	cell_wait_ms(pid, 300, false);
+	flows = count_flows(cell);
+	cell_wait_ms(pid, 0, true);
+	CHECK(cell_tally(cell).strayed > 0, "nothing strayed");
+	CHECK(flows == 0, "%d flows", flows);
+	return 0;
+}
+
 /* A datagram to 203.0.113.1 as it comes from the wire. UDP needs no checksum there. */
 struct frame {
 	struct ether_header ether;
@@ -948,6 +1105,9 @@ const struct test_case outlets_cases[] = {
 	{"outlets/none", case_none, CASE_REFUSES},
 	{"outlets/wire-out", case_wire_out, CASE_REFUSES},
 	{"outlets/wire-in", case_wire_in, CASE_REFUSES},
+	{"outlets/wire-flows", case_wire_flows, CASE_REFUSES},
+	{"outlets/twins", case_twins, CASE_ALLOWS},
+	{"outlets/again", case_again, CASE_ALLOWS},
 	{"outlets/foreign", case_foreign, CASE_REFUSES},
 	{"outlets/moved", case_moved, CASE_REFUSES},
 	{"outlets/connect", case_connect, CASE_ALLOWS},

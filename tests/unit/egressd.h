@@ -57,13 +57,14 @@ static inline int flows_map(void)
 	return fd;
 }
 
-static inline void flows_write(const struct scene *s, const struct sockaddr_in *client,
+static inline void flows_write(const struct scene *s, const struct sockaddr_in *client, __u16 relay,
 			       __u64 serial, __u32 address, __u16 port)
 {
 	const struct bh_flow_key key = {
 		.netns = s->netns,
 		.address = client->sin_addr.s_addr,
 		.port = ntohs(client->sin_port),
+		.relay = relay,
 	};
 	const struct bh_flow flow = {.serial = serial, .address = htonl(address), .port = port};
 	union bpf_attr attr = {
@@ -552,7 +553,7 @@ static inline int connect_as(const struct scene *s, const struct ports *ports, _
 	assert_int_equal(bind(fd, (const void *)&own, sizeof(own)), 0);
 	assert_int_equal(getsockname(fd, (void *)&own, &size), 0);
 	if (serial)
-		flows_write(s, &own, serial, address, port);
+		flows_write(s, &own, ntohs(relay.sin_port), serial, address, port);
 	assert_int_equal(connect(fd, (const void *)&relay, sizeof(relay)), 0);
 	return fd;
 }

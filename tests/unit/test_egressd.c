@@ -593,6 +593,7 @@ static void test_refusals(void **state)
 	__u32 api = address_of(&ports, "api.example.com");
 	struct talk talk;
 
+	compartment(&s, 9, API);
 	(void)state;
 	for (size_t i = 0; i < N_OF(refusals); i++)
 		expect_refused(&s, connect_to(&s, &ports, 7, refusals[i].name, refusals[i].port),
@@ -600,6 +601,8 @@ static void test_refusals(void **state)
 	/* Of which the kernel knows nothing, or of nobody; that stands for no name. */
 	expect_refused(&s, connect_as(&s, &ports, 0, api, SERVER_PORT), "unknown client", "");
 	expect_refused(&s, connect_as(&s, &ports, 8, api, SERVER_PORT), "unknown client", "");
+	/* Of another compartment, which has a relay of its own. */
+	expect_refused(&s, connect_as(&s, &ports, 9, api, SERVER_PORT), "unknown client", "");
 	expect_refused(&s, connect_as(&s, &ports, 7, SYNTHETIC + 4711, SERVER_PORT),
 		       "unnamed address", "");
 	/* An entry is for one connection. */

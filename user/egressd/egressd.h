@@ -92,7 +92,8 @@ extern const char *const outlet_socket_names[OUTLET_SOCKETS];
 struct outlet {
 	struct compartment *compartment;
 	struct outlet *next;
-	__u64 netns; /* cookie */
+	__u64 netns;	  /* cookie */
+	__u16 relay_port; /* host byte order; 0: it has none */
 	int fds[OUTLET_SOCKETS];
 	sd_event_source *sources[OUTLET_SOCKETS];
 	sd_event_source *pause; /* the relay's, where it had no descriptors */

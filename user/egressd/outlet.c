@@ -48,6 +48,14 @@ static bool is_loopback(int fd)
 	       ((struct sockaddr_in6 *)&at)->sin6_port;
 }
 
+static __u16 port_of(int fd)
+{
+	struct sockaddr_in at = {0};
+	socklen_t size = sizeof(at);
+
+	return fd < 0 || getsockname(fd, (struct sockaddr *)&at, &size) ? 0 : ntohs(at.sin_port);
+}
+
 static bool is_of(int fd, __u64 netns)
 {
 	__u64 cookie = 0;
@@ -119,7 +127,10 @@ int outlet_new(struct compartment *c, __u64 netns, int fds[OUTLET_SOCKETS], stru
 	outlet = calloc(1, sizeof(*outlet));
 	if (!outlet)
 		return error_set(error, ENOMEM, "out of memory");
-	*outlet = (struct outlet){.compartment = c, .next = c->outlets, .netns = netns};
+	*outlet = (struct outlet){.compartment = c,
+				  .next = c->outlets,
+				  .netns = netns,
+				  .relay_port = port_of(fds[OUTLET_RELAY])};
 	r = watch(outlet, fds);
 	if (r) {
 		drop_sources(outlet);

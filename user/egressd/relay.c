@@ -59,6 +59,7 @@ static bool find_flow(const struct outlet *outlet, const struct sockaddr_in *fro
 		.netns = outlet->netns,
 		.address = from->sin_addr.s_addr,
 		.port = ntohs(from->sin_port),
+		.relay = outlet->relay_port,
 	};
 
 	return !flows_take(outlet->compartment->egressd->flows, &key, ret);
@@ -111,17 +112,14 @@ static enum relay_outcome begin_query(struct arrival *a)
 static enum relay_outcome decide(struct outlet *outlet, struct arrival *a,
 				 const struct sockaddr_in *from)
 {
-	struct compartment *c = NULL;
+	struct compartment *c = outlet->compartment;
 	enum relay_outcome outcome;
 	struct bh_flow flow;
 
-	if (find_flow(outlet, from, &flow))
-		c = compartment_find(outlet->compartment->egressd, flow.serial);
-	if (!c) {
+	if (!find_flow(outlet, from, &flow) || flow.serial != c->serial) {
 		say_address(a, ntohl(from->sin_addr.s_addr));
 		return RELAY_UNKNOWN;
 	}
-	a->compartment = c;
 	a->port = flow.port;
 	if (flow.port == DNS_PORT)
 		return begin_query(a);
