@@ -72,34 +72,6 @@ static __always_inline __u16 bh_outlet_port(const struct bh_outlet *o, const str
 	return !t->six && (t->address[3] & o->netmask) == o->synthetic ? o->relay : 0;
 }
 
-enum bh_owner { BH_OWNER_AGENT, BH_OWNER_MEMBER };
-
-/* Where a socket is looked for. */
-struct bh_corner {
-	struct bpf_sock_tuple tuple;
-	bool six, udp;
-};
-
-/* Whose socket would take what is sent there: the kernel's own search for it. */
-static __always_inline bool bh_stands(struct bpf_sock_addr *ctx, const struct bh_subject *s,
-				      struct bh_corner *c, enum bh_owner owner)
-{
-	__u32 size = c->six ? sizeof(c->tuple.ipv6) : sizeof(c->tuple.ipv4);
-	struct bpf_sock *sk;
-	__u64 *serial;
-	bool stands;
-
-	sk = c->udp ? bpf_sk_lookup_udp(ctx, &c->tuple, size, BPF_F_CURRENT_NETNS, 0)
-		    : bpf_sk_lookup_tcp(ctx, &c->tuple, size, BPF_F_CURRENT_NETNS, 0);
-	if (!sk)
-		return false;
-	serial = owner == BH_OWNER_AGENT ? bpf_sk_storage_get(&bh_outlet_sockets, sk, 0, 0)
-					 : bpf_sk_storage_get(&bh_sockets, sk, 0, 0);
-	stands = serial && *serial == s->serial;
-	bpf_sk_release(sk);
-	return stands;
-}
-
 /* Does the agent's own socket stand there? */
 static __always_inline bool bh_outlet_stands(struct bpf_sock_addr *ctx, const struct bh_subject *s,
 					     const struct bh_target *t, __u16 port)

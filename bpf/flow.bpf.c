@@ -6,7 +6,9 @@
  *   cgroup_skb                of sockets made inside nothing goes out, or comes in, but by the loopback device. The
  *                             hooks above judge the address that a socket is given; a source route (IP_OPTIONS,
  *                             IP_RETOPTS), a device (IP_PKTINFO, SO_BINDTODEVICE) or a datagram that nobody asked for
- *                             goes another way.
+ *                             goes another way. There, to a member's socket or an outlet alone: what was one when
+ *                             the hooks above looked may be somebody else's when a segment is sent again, or a
+ *                             datagram by who is connected.
  */
 #include "outlet.bpf.h"
 
@@ -80,20 +82,82 @@ int bh_sockops(struct bpf_sock_ops *ctx)
 	return 1;
 }
 
-/* Of a socket that a member made. One that is older than the policy, and was kept, goes on. */
-static __always_inline int bh_wire_judge(struct __sk_buff *skb)
+#define BH_IP6_HEADER 40
+#define BH_TCP_FLAGS 13 /* where they stand; RFC 9293 */
+#define BH_TCP_SYN 0x02
+#define BH_TCP_ACK 0x10
+
+/* The packet's ends. False: it is of no kind that a member's socket sends. *ret_at: of the transport's header. */
+static __always_inline bool bh_wire_read(struct __sk_buff *skb, struct bh_corner *c, __u32 *ret_at)
 {
+	__u8 first = 0, protocol = 0;
+	__u16 ports[2] = {};
+
+	if (bpf_skb_load_bytes(skb, 0, &first, 1))
+		return false;
+	c->six = first >> 4 == 6;
+	if (c->six) {
+		*ret_at = BH_IP6_HEADER;
+		if (bpf_skb_load_bytes(skb, 6, &protocol, 1) ||
+		    bpf_skb_load_bytes(skb, 8, c->tuple.ipv6.saddr, 32))
+			return false;
+	} else {
+		if (bpf_skb_load_bytes(skb, 9, &protocol, 1) ||
+		    bpf_skb_load_bytes(skb, 12, &c->tuple.ipv4.saddr, 8))
+			return false;
+		*ret_at = (first & 0xf) * 4;
+	}
+	c->udp = protocol == IPPROTO_UDP;
+	if ((!c->udp && protocol != IPPROTO_TCP) ||
+	    bpf_skb_load_bytes(skb, *ret_at, ports, sizeof(ports)))
+		return false;
+	if (c->six) {
+		c->tuple.ipv6.sport = ports[0];
+		c->tuple.ipv6.dport = ports[1];
+	} else {
+		c->tuple.ipv4.sport = ports[0];
+		c->tuple.ipv4.dport = ports[1];
+	}
+	return true;
+}
+
+/* Of TCP the first segment alone is judged: who answers it is whom it was for. A listener has no peer. */
+static __always_inline bool bh_loop_allows(struct __sk_buff *skb, const struct bh_subject *s)
+{
+	struct bh_corner c = {};
+	__u8 flags = 0;
+	__u32 at = 0;
+
+	if (!bh_wire_read(skb, &c, &at))
+		return false;
+	if (!c.udp) {
+		if (bpf_skb_load_bytes(skb, at + BH_TCP_FLAGS, &flags, 1))
+			return false;
+		if ((flags & (BH_TCP_SYN | BH_TCP_ACK)) != BH_TCP_SYN)
+			return true;
+		if (c.six)
+			c.tuple.ipv6.sport = 0;
+		else
+			c.tuple.ipv4.sport = 0;
+	}
+	return bh_stands(skb, s, &c, BH_OWNER_EITHER);
+}
+
+/* Of a socket that a member made. One that is older than the policy, and was kept, goes on. */
+static __always_inline int bh_wire_judge(struct __sk_buff *skb, bool out)
+{
+	bool loops = skb->ifindex == BH_LOOPBACK_IFINDEX;
+
 	struct bpf_sock *sk = skb->sk;
 	struct bh_subject s = {};
 	struct bh_tally *tally;
 	__u64 *maker;
 
-	if (skb->ifindex == BH_LOOPBACK_IFINDEX || !sk || !bh_egress_subject(&s) ||
-	    s.mode != BH_MODE_ENFORCE)
+	if ((loops && !out) || !sk || !bh_egress_subject(&s) || s.mode != BH_MODE_ENFORCE)
 		return 1;
 	sk = bpf_sk_fullsock(sk);
 	maker = sk ? bpf_sk_storage_get(&bh_sockets, sk, 0, 0) : NULL;
-	if (!maker || *maker != s.serial)
+	if (!maker || *maker != s.serial || (loops && bh_loop_allows(skb, &s)))
 		return 1;
 	tally = bpf_map_lookup_elem(&bh_tallies, &s.tally);
 	if (tally)
@@ -104,11 +168,11 @@ static __always_inline int bh_wire_judge(struct __sk_buff *skb)
 SEC("cgroup_skb/egress")
 int bh_wire_out(struct __sk_buff *skb)
 {
-	return bh_wire_judge(skb);
+	return bh_wire_judge(skb, true);
 }
 
 SEC("cgroup_skb/ingress")
 int bh_wire_in(struct __sk_buff *skb)
 {
-	return bh_wire_judge(skb);
+	return bh_wire_judge(skb, false);
 }

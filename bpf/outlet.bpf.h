@@ -60,4 +60,41 @@ static __always_inline bool bh_egress_subject(struct bh_subject *s)
 	return true;
 }
 
+enum bh_owner { BH_OWNER_AGENT, BH_OWNER_MEMBER, BH_OWNER_EITHER };
+
+/* Where a socket is looked for. */
+struct bh_corner {
+	struct bpf_sock_tuple tuple;
+	bool six, udp;
+};
+
+static __always_inline bool bh_is_of(const struct bh_subject *s, struct bpf_sock *sk,
+				     enum bh_owner owner)
+{
+	__u64 *serial;
+
+	serial = owner == BH_OWNER_MEMBER ? NULL : bpf_sk_storage_get(&bh_outlet_sockets, sk, 0, 0);
+	if (serial && *serial == s->serial)
+		return true;
+	serial = owner == BH_OWNER_AGENT ? NULL : bpf_sk_storage_get(&bh_sockets, sk, 0, 0);
+	return serial && *serial == s->serial;
+}
+
+/* Whose socket would take what is sent there: the kernel's own search for it. `ctx` is a program's. */
+static __always_inline bool bh_stands(void *ctx, const struct bh_subject *s, struct bh_corner *c,
+				      enum bh_owner owner)
+{
+	__u32 size = c->six ? sizeof(c->tuple.ipv6) : sizeof(c->tuple.ipv4);
+	struct bpf_sock *sk;
+	bool stands;
+
+	sk = c->udp ? bpf_sk_lookup_udp(ctx, &c->tuple, size, BPF_F_CURRENT_NETNS, 0)
+		    : bpf_sk_lookup_tcp(ctx, &c->tuple, size, BPF_F_CURRENT_NETNS, 0);
+	if (!sk)
+		return false;
+	stands = bh_is_of(s, sk, owner);
+	bpf_sk_release(sk);
+	return stands;
+}
+
 #endif

@@ -299,7 +299,7 @@ struct bh_tally {
 	__u64 tripped; /* tripwires touched; written before the entry's state */
 	__u64 own;     /* superblocks mounted inside that live */
 	__u64 made;    /* entries in bh_made */
-	__u64 strayed; /* packets of members' sockets by another device than loopback: dropped */
+	__u64 strayed; /* packets of members' sockets that went elsewhere than they were judged: dropped */
 	__u64 reserved[3];
 };
 

@@ -236,6 +236,90 @@ static int case_closed(struct kern *kern)
 	return 0;
 }
 
+/* --- a port that changes hands --- */
+
+struct heir {
+	int type;
+	struct board *board; /* results[0]: the port */
+};
+
+#define CROWD 8
+
+/* A client of a server inside, which ends before the client's first packet is there: a datagram that is sent later, a
+ * segment for which the server has no room, and which is sent again. */
+static int do_bequeath(void *data)
+{
+	struct heir *heir = data;
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t length = sizeof(at);
+	int server = socket(AF_INET, heir->type, 0), clients[CROWD], r = 0;
+
+	if (bind(server, (struct sockaddr *)&at, sizeof(at)) < 0 ||
+	    getsockname(server, (struct sockaddr *)&at, &length) < 0 ||
+	    (heir->type == SOCK_STREAM && listen(server, 0) < 0))
+		return errno;
+	for (int i = 0; i < CROWD; i++) {
+		clients[i] = socket(AF_INET, heir->type | SOCK_NONBLOCK, 0);
+		if (connect(clients[i], (struct sockaddr *)&at, sizeof(at)) < 0 &&
+		    errno != EINPROGRESS)
+			r = errno;
+	}
+	close(server);
+	heir->board->results[0] = ntohs(at.sin_port);
+	heir->board->done = 1;
+	if (r || board_await(&heir->board->go, 1))
+		return r ?: ETIMEDOUT;
+	for (int i = 0; i < CROWD; i++)
+		send(clients[i], "x", 1, MSG_NOSIGNAL);
+	usleep(WAIT_MS * 1000 / 2);
+	return 0;
+}
+
+/* What the heir saw: 0, or EAGAIN for nothing. */
+static int inherit(struct cell *cell, int cgroup_fd, int type)
+{
+	struct heir heir = {type, board_new()};
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	_cleanup_close_ int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+	struct pollfd wait = {.fd = fd, .events = POLLIN};
+	const int yes = 1;
+	pid_t pid;
+	int r;
+
+	if (!heir.board)
+		return -ENOMEM;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	pid = cell_spawn(cell, cgroup_fd, do_bequeath, &heir);
+	r = board_await(&heir.board->done, 1);
+	at.sin_port = htons((uint16_t)heir.board->results[0]);
+	if (!r && (bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ||
+		   (type == SOCK_STREAM && listen(fd, CROWD) < 0)))
+		r = -errno;
+	heir.board->go = 1;
+	if (!r)
+		r = poll(&wait, 1, WAIT_MS / 2) == 1 ? 0 : EAGAIN;
+	cell_wait(pid);
+	board_free(heir.board);
+	return r;
+}
+
+static int case_heir(struct kern *kern)
+{
+	static const int types[] = {SOCK_DGRAM, SOCK_STREAM};
+	_cleanup_cell_ struct cell *cell = loopback_cell(kern);
+	int r;
+
+	CHECK(cell, "no cell");
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+		r = inherit(cell, cell->beside_fd, types[i]);
+		CHECK(r == 0, "type %d, beside: %s", types[i], outcome_text(r));
+		r = inherit(cell, cell->cgroup_fd, types[i]);
+		CHECK(r == EAGAIN, "type %d, inside: %s", types[i], outcome_text(r));
+	}
+	CHECK(cell_tally(cell).strayed > 0, "nothing strayed");
+	return 0;
+}
+
 /* A port that is the host's, and its sharing. */
 struct share {
 	int type, option;
@@ -279,6 +363,7 @@ const struct test_case loopback_cases[] = {
 	{"loopback/own", case_own, CASE_ALLOWS},
 	{"loopback/others", case_others, CASE_REFUSES},
 	{"loopback/closed", case_closed, CASE_REFUSES},
+	{"loopback/heir", case_heir, CASE_REFUSES},
 	{"loopback/share", case_share, CASE_REFUSES},
 	{},
 };
