@@ -335,7 +335,8 @@ static void test_answers(void **state)
 		assert_int_equal(error_of(asked.packet), edns ? q->error : 0);
 		assert_int_equal(asked.answer.type, q->type);
 		/* What was asked for is known, unless a label has a dot or worse in it. */
-		assert_int_equal(!*asked.answer.name, *q->name == '.' || strchr(q->name, '\\') != NULL);
+		assert_int_equal(!*asked.answer.name,
+				 *q->name == '.' || strchr(q->name, '\\') != NULL);
 	}
 	/* No question of another type, and none that was refused, took an address. */
 	assert_int_equal(book_count(book), 2);
