@@ -44,7 +44,7 @@ static __always_inline void bh_flow_begin(struct bpf_sock_ops *ctx, struct bpf_s
 	key.port = ctx->local_port;
 	key.relay = bpf_ntohs(aim->outlet);
 	aim->flow = key;
-	/* Where there is no room, the relay finds nothing and resets it. */
+	/* Where there is no memory, the relay finds nothing and resets it. */
 	bpf_map_update_elem(&bh_flows, &key, &flow, BPF_ANY);
 	bpf_sock_ops_cb_flags_set(ctx, ctx->bpf_sock_ops_cb_flags | BPF_SOCK_OPS_STATE_CB_FLAG);
 }

@@ -337,9 +337,10 @@ struct {
 	__type(value, __u64);
 } bh_outlet_sockets SEC(".maps");
 
+/* One compartment's clients, who wait as long as they like, must not take the room of all the others: what is oldest
+ * makes room. */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, BH_MAX_FLOWS);
 	__type(key, struct bh_flow_key);
 	__type(value, struct bh_flow);

@@ -84,8 +84,8 @@
 /* (compartment, network namespace) pairs that have a way out: two or so a compartment. At the bound: a further
  * one has none. */
 #define BH_MAX_OUTLETS 4096
-/* Connections on their way to the relay, which takes them within milliseconds. At the bound: the relay resets
- * what it cannot find. */
+/* Connections on their way to the relay, which takes them within milliseconds. At the bound: the oldest ones make
+ * room, and the relay resets what it cannot find. */
 #define BH_MAX_FLOWS 65536
 /* Rows of the relay's fence for one family, and resolvers (twice: TCP and UDP): the table has 60, an operator names
  * eight of each. At the bound: the relay does not start. */

@@ -424,6 +424,23 @@ static int case_again(struct kern *kern)
 	return 0;
 }
 
+/* Others' connections, which nobody takes, are no reason for this one to be lost. */
+static int case_crowd(struct kern *kern)
+{
+	_cleanup_cell_ struct cell *cell = egress_cell(kern);
+	_cleanup_ends_ struct ends ends = {-1, -1, -1, {}, 0};
+	struct bh_flow_key key = {.netns = 1};
+	struct bh_flow flow = {.serial = 1};
+	int r;
+
+	CHECK(cell && ends_open(cell, &ends) == 0, "no cell");
+	for (key.address = 0; key.address < BH_MAX_FLOWS; key.address++)
+		bpf_map_update_elem(kern_flows_fd(kern), &key, &flow, BPF_ANY);
+	r = check_connect(cell, &ends, &connects[0]);
+	kern_flows_clear(kern);
+	return r;
+}
+
 static const struct way asks[] = {
 	{AF_INET, SOCK_DGRAM, OUTSIDE, NULL, 53, false, false, 0},
 	{AF_INET, SOCK_DGRAM, OUTSIDE, NULL, 53, false, false, AF_INET},
@@ -1107,6 +1124,7 @@ const struct test_case outlets_cases[] = {
 	{"outlets/wire-in", case_wire_in, CASE_REFUSES},
 	{"outlets/wire-flows", case_wire_flows, CASE_REFUSES},
 	{"outlets/twins", case_twins, CASE_ALLOWS},
+	{"outlets/crowd", case_crowd, CASE_ALLOWS},
 	{"outlets/again", case_again, CASE_ALLOWS},
 	{"outlets/foreign", case_foreign, CASE_REFUSES},
 	{"outlets/moved", case_moved, CASE_REFUSES},
