@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -240,6 +241,7 @@ static int case_closed(struct kern *kern)
 
 struct heir {
 	int type;
+	bool late;	     /* connected with what is sent first: TCP_FASTOPEN_CONNECT */
 	struct board *board; /* results[0]: the port */
 };
 
@@ -253,6 +255,7 @@ static int do_bequeath(void *data)
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t length = sizeof(at);
 	int server = socket(AF_INET, heir->type, 0), clients[CROWD], r = 0;
+	const int yes = 1;
 
 	if (bind(server, (struct sockaddr *)&at, sizeof(at)) < 0 ||
 	    getsockname(server, (struct sockaddr *)&at, &length) < 0 ||
@@ -260,6 +263,11 @@ static int do_bequeath(void *data)
 		return errno;
 	for (int i = 0; i < CROWD; i++) {
 		clients[i] = socket(AF_INET, heir->type | SOCK_NONBLOCK, 0);
+		if (heir->late && (setsockopt(clients[i], IPPROTO_TCP, TCP_FASTOPEN_NO_COOKIE, &yes,
+					      sizeof(yes)) < 0 ||
+				   setsockopt(clients[i], IPPROTO_TCP, TCP_FASTOPEN_CONNECT, &yes,
+					      sizeof(yes)) < 0))
+			r = errno;
 		if (connect(clients[i], (struct sockaddr *)&at, sizeof(at)) < 0 &&
 		    errno != EINPROGRESS)
 			r = errno;
@@ -276,9 +284,9 @@ static int do_bequeath(void *data)
 }
 
 /* What the heir saw: 0, or EAGAIN for nothing. */
-static int inherit(struct cell *cell, int cgroup_fd, int type)
+static int inherit(struct cell *cell, int cgroup_fd, int type, bool late)
 {
-	struct heir heir = {type, board_new()};
+	struct heir heir = {type, late, board_new()};
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	_cleanup_close_ int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
 	struct pollfd wait = {.fd = fd, .events = POLLIN};
@@ -305,16 +313,19 @@ static int inherit(struct cell *cell, int cgroup_fd, int type)
 
 static int case_heir(struct kern *kern)
 {
-	static const int types[] = {SOCK_DGRAM, SOCK_STREAM};
+	static const struct {
+		int type;
+		bool late;
+	} kinds[] = {{SOCK_DGRAM, false}, {SOCK_STREAM, false}, {SOCK_STREAM, true}};
 	_cleanup_cell_ struct cell *cell = loopback_cell(kern);
 	int r;
 
 	CHECK(cell, "no cell");
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
-		r = inherit(cell, cell->beside_fd, types[i]);
-		CHECK(r == 0, "type %d, beside: %s", types[i], outcome_text(r));
-		r = inherit(cell, cell->cgroup_fd, types[i]);
-		CHECK(r == EAGAIN, "type %d, inside: %s", types[i], outcome_text(r));
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		r = inherit(cell, cell->beside_fd, kinds[i].type, kinds[i].late);
+		CHECK(r == 0, "kind %zu, beside: %s", i, outcome_text(r));
+		r = inherit(cell, cell->cgroup_fd, kinds[i].type, kinds[i].late);
+		CHECK(r == EAGAIN, "kind %zu, inside: %s", i, outcome_text(r));
 	}
 	CHECK(cell_tally(cell).strayed > 0, "nothing strayed");
 	return 0;
