@@ -11,7 +11,7 @@ say      = $(if $(V),,@printf '  %-6s %s\n' $(1) $(patsubst $(BUILD)/%,%,$@))
 
 ARCH    := $(shell uname -m)
 BPFARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(ARCH)))
-LAYERS  := base policy audit learn kern compart
+LAYERS  := base policy audit learn kern compart egress
 LIBS    := -lbpf -lelf -lz -lcyaml -lyaml -ljansson -lsystemd -lsodium
 
 WARN    := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
@@ -28,7 +28,6 @@ SKEL    := $(BUILD)/gen/bulkhead.skel.h
 LIB     := $(BUILD)/libbulkhead.a
 objects  = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(1)))
 LIB_OBJ := $(call objects,$(LAYERS:%=user/%/*.c))
-EGRESS_OBJ := $(call objects,user/egress/*.c)
 PROGS   := $(BUILD)/bin/bulkhead $(BUILD)/bin/bulkheadd $(BUILD)/bin/bulkhead-egressd
 # Cases that a unit test and the kernel's code are given alike.
 CASES_OBJ := $(patsubst %,$(BUILD)/tests/diff/%.o,draw globs paths world reference answer)
@@ -63,7 +62,7 @@ $(LIB): $(LIB_OBJ)
 
 $(BUILD)/bin/bulkhead: $(call objects,user/cli/*.c) $(LIB)
 $(BUILD)/bin/bulkheadd: $(call objects,user/daemon/*.c) $(LIB)
-$(BUILD)/bin/bulkhead-egressd: $(call objects,user/egressd/*.c) $(EGRESS_OBJ) $(LIB)
+$(BUILD)/bin/bulkhead-egressd: $(call objects,user/egressd/*.c) $(LIB)
 $(BUILD)/bin/bulkhead-egressd: LIBS := -lsystemd -ljansson -lldns -lmnl -lunbound -lseccomp
 $(BUILD)/bin/bulkheadd: LIBS += -lmnl
 $(PROGS):
@@ -80,7 +79,6 @@ $(BUILD)/tests/unit/test_ways: ALL_LDFLAGS += $(patsubst %,-Wl$(comma)--wrap=%,k
 	kern_flows_fd kern_flows_clear kern_fence_fill kern_fence_attach kern_fence_refused cgroup_own_get \
 	kern_outlet_mark kern_compartment_get cgroup_pids cgroup_of_pid)
 EGRESS_TESTS := $(patsubst %,$(BUILD)/tests/unit/test_%,egress hello route dial resolve reach flow guard egressd egressd_parts)
-$(EGRESS_TESTS): $(EGRESS_OBJ)
 $(BUILD)/tests/unit/test_egressd: | $(BUILD)/bin/bulkhead-egressd
 $(BUILD)/tests/unit/test_egressd_parts: $(filter-out %/main.o,$(call objects,user/egressd/*.c))
 $(BUILD)/tests/unit/test_egressd_parts: LIBS := -lseccomp $(LIBS)

@@ -9,7 +9,8 @@
 #include <errno.h>
 #include <string.h>
 #include "base/duration.h"
-#include "daemon/egress_config.h"
+#include "egress/config.h"
+#include "egress/range.h"
 #include "netns.h"
 #include "tree.h"
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include "base/duration.h"
 #include "client.h"
+#include "egress/range.h"
 
 #define EGRESS_DIR KERN_RUN_DIR "/egress"
 #define EGRESS_PROGRAM "bulkhead-egressd"

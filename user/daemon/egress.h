@@ -10,7 +10,7 @@
 #define DAEMON_EGRESS_H
 
 #include "daemon.h"
-#include "egress_config.h"
+#include "egress/config.h"
 #include "way.h"
 
 /* For an answer of the relay's, which asks nobody before it answers. */

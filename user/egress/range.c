@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * The synthetic range must lead nowhere: where a network of the host's has such addresses, a program outside would
- * reach it by a number that stands for a name inside, and a member never. Every route of every table is looked at,
- * local addresses among them: an answer for one address of the range would say nothing of the others.
- */
-#include "egress_config.h"
+/* Every route of every table is looked at, local addresses among them: an answer for one address of the range would say
+ * nothing of the others. */
+#include "range.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include "base/cleanup.h"
 #include "base/clock.h"
 
 /* The kernel answers within the system call; a host with the internet's million routes takes a second. */

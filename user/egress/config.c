@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "egress_config.h"
+#include "config.h"
 
 #include <cyaml/cyaml.h>
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
 #include "base/duration.h"
-#include "egress/reach.h"
-#include "egress/resolve.h"
 #include "policy/outline.h"
 #include "policy/source.h"
+#include "reach.h"
+#include "resolve.h"
 
 #define DEFAULT_SYNTHETIC "198.18.0.0/15"
 #define DEFAULT_CONNECT_MS 30000

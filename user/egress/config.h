@@ -10,8 +10,8 @@
  *	idle: 15m				until one is ended that nothing moves on
  *	total: 1d				until one is ended in any case
  */
-#ifndef DAEMON_EGRESS_CONFIG_H
-#define DAEMON_EGRESS_CONFIG_H
+#ifndef EGRESS_CONFIG_H
+#define EGRESS_CONFIG_H
 
 #include "base/cleanup.h"
 #include "policy/address.h"
@@ -30,9 +30,5 @@ struct egress_config {
 int egress_config_load(const char *path, struct egress_config **ret, struct error *error);
 void egress_config_free(struct egress_config *config);
 DEFINE_CLEANUP(struct egress_config *, egress_config_free)
-
-/* Does anything on this host lead into the range? 0; -EADDRINUSE and what does; another -errno: the kernel did not say.
- * Routes that lead nowhere (blackhole) do not count, nor the default ones: of them one takes any address. */
-int range_check(const struct address_block *range, struct error *error);
 
 #endif
