@@ -64,13 +64,16 @@ $(BUILD)/bin/bulkhead: $(call objects,user/cli/*.c) $(LIB)
 $(BUILD)/bin/bulkheadd: $(call objects,user/daemon/*.c) $(LIB)
 $(BUILD)/bin/bulkhead-egressd: $(call objects,user/egressd/*.c) $(LIB)
 $(BUILD)/bin/bulkhead-egressd: LIBS := -lsystemd -ljansson -lldns -lmnl -lunbound -lseccomp
+$(BUILD)/bin/bulkhead: LIBS += -lmnl -lunbound
 $(BUILD)/bin/bulkheadd: LIBS += -lmnl
 $(PROGS):
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
-$(BUILD)/tests/unit/test_cli: $(filter-out %/main.o,$(call objects,user/cli/*.c))
+CLI_TESTS := $(patsubst %,$(BUILD)/tests/unit/test_%,cli egress_check)
+$(CLI_TESTS): $(filter-out %/main.o,$(call objects,user/cli/*.c))
+$(CLI_TESTS): LIBS += -lmnl -lunbound
 DAEMON_TESTS := $(patsubst %,$(BUILD)/tests/unit/test_%,daemon config kept relay ways)
 $(DAEMON_TESTS): $(filter-out %/main.o,$(call objects,user/daemon/*.c))
 $(DAEMON_TESTS): LIBS += -lmnl

@@ -145,6 +145,14 @@ static const struct refusal refusals[] = {
 	 "revoke: \"all\" is nothing that is granted: write revoke x egress"},
 	{{"revoke", "x", "egress", "--for", "1s"},
 	 "revoke has no option --for: see bulkhead help revoke"},
+	{{"egress", "check", "p"},
+	 "egress needs check POLICY DESTINATION: see bulkhead help egress"},
+	{{"egress", "show", "p", "a.example.com:443"},
+	 "egress: \"show\" is nothing that it does: write egress check POLICY DESTINATION"},
+	{{"egress", "check", "p", "https://u:secret@a.example.com/"},
+	 "the destination, byte 16: no user name and no password: write the name alone"},
+	{{"egress", "check", "p", "a.example.com:443", "b"},
+	 "egress: \"b\" is one word too many: see bulkhead help egress"},
 	{{"admit"}, "admit needs --unit NAME"},
 	{{"run", "p"}, "run needs \"--\" and a command: see bulkhead help run"},
 	{{"run", "p", "true"}, "run: write \"--\" before the command: -- true ..."},
@@ -375,6 +383,38 @@ static void test_explain(void **state _unused_)
 
 		if (status != e->status || !strstr(status == 2 ? error.text : out, e->text))
 			fail_msg("row %zu: status %d: %s%s", i, status, out, error.text);
+	}
+}
+
+/* --- egress check --- */
+
+/* What is not listed is refused without asking anybody; test_egress_check has the rest. */
+static void test_egress_check(void **state _unused_)
+{
+	static const struct explanation rows[] = {
+		{{"egress", "check", policy_path, "https://a.example.com/?secret"},
+		 1,
+		 "a.example.com:443 under policy t, mode enforce\n  refused: not listed\n"},
+		{{"egress", "check", policy_path, "a.example.com:80", "--json", "--var", "W=/m"},
+		 1,
+		 "\"outcome\": \"not-listed\""},
+		{{"egress", "check", policy_path, "a.example.com:80", "--var", "X=/m"},
+		 -EINVAL,
+		 "variable X was set"},
+		{{"egress", "check", "/none.yaml", "a.example.com:80"},
+		 -ENOENT,
+		 "/none.yaml: No such file"},
+	};
+	static char out[1 << 14];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct error error = {0};
+		int status = run_words(rows[i].words, out, sizeof(out), &error);
+
+		if (status != rows[i].status ||
+		    !strstr(status < 0 ? error.text : out, rows[i].text))
+			fail_msg("row %zu: status %d: %s%s", i, status, out, error.text);
+		assert_null(strstr(out, "secret"));
 	}
 }
 
@@ -655,7 +695,7 @@ int main(void)
 		cmocka_unit_test(test_explain_json),  cmocka_unit_test(test_check_authority),
 		cmocka_unit_test(test_check_network), cmocka_unit_test(test_status_authority),
 		cmocka_unit_test(test_status_egress), cmocka_unit_test(test_event_find),
-		cmocka_unit_test(test_log),
+		cmocka_unit_test(test_egress_check),  cmocka_unit_test(test_log),
 	};
 
 	return cmocka_run_group_tests(tests, write_policy, remove_policy);

@@ -3,6 +3,7 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
+#include <stdint.h>
 #include <stdio.h>
 #include <jansson.h>
 #include "base/cleanup.h"
@@ -40,15 +41,22 @@ void table_print(const struct table *table, FILE *to);
 /* Heading of a part of the output; bold on a terminal. */
 void print_heading(const char *text, FILE *to);
 
+/* --- json.c: parts of answers for programs --- */
+struct policy;
+json_t *text_json(const char *text); /* escape_bytes; null of NULL */
+json_t *policy_json(const struct policy *policy);
+
 /* --- show.c: answers for people --- */
 const char *text_of(const json_t *object, const char *field); /* "" when it is not there */
 void show_report(const json_t *reply, FILE *to);
 void show_compartments(const json_t *array);
 void show_vectors(const json_t *vectors, FILE *to);
+int show_json(const json_t *object);
 /* --- show_egress.c --- */
 void show_way_out(const json_t *compartment);
 void show_relay(const json_t *agent);
-int show_json(const json_t *object);
+/* A line of an entry of a policy's. */
+void show_terms(const char *to, const char *discloses, uint64_t max_upload, bool tls);
 
 /* --- cmd_status.c --- */
 /* {"compartments": [...], ...}, from the agent or, for root without one, from the kernel's tables. */
@@ -60,6 +68,7 @@ int check_detach(const struct arguments *arguments, struct error *error);
 int check_reload(const struct arguments *arguments, struct error *error);
 int check_grant(const struct arguments *arguments, struct error *error);
 int check_revoke(const struct arguments *arguments, struct error *error);
+int check_egress(const struct arguments *arguments, struct error *error);
 int check_admit(const struct arguments *arguments, struct error *error);
 int cmd_check(const struct arguments *arguments, struct error *error);
 int cmd_attach(const struct arguments *arguments, struct error *error);
@@ -71,6 +80,7 @@ int cmd_explain(const struct arguments *arguments, struct error *error);
 int cmd_learn(const struct arguments *arguments, struct error *error);
 int cmd_grant(const struct arguments *arguments, struct error *error);
 int cmd_revoke(const struct arguments *arguments, struct error *error);
+int cmd_egress(const struct arguments *arguments, struct error *error);
 int cmd_doctor(const struct arguments *arguments, struct error *error);
 int cmd_run(const struct arguments *arguments, struct error *error);
 int cmd_stop(const struct arguments *arguments, struct error *error);

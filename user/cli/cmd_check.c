@@ -82,25 +82,12 @@ static int show_authority(const struct policy *policy, struct error *error)
 	return r ? error_set(error, ENOMEM, "out of memory") : 0;
 }
 
-/* In the largest unit that leaves nothing over: what is shown is what is enforced. */
-static void format_bytes(__u64 bytes, char *ret, size_t size)
-{
-	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
-	size_t unit = 0;
-
-	for (; unit + 1 < sizeof(units) / sizeof(*units) && bytes % 1024 == 0; unit++)
-		bytes /= 1024;
-	snprintf(ret, size, "%llu %s", (unsigned long long)bytes, units[unit]);
-}
-
 static void show_destination(const struct policy_destination *destination)
 {
-	char to[DESTINATION_TEXT_SIZE], most[32];
+	char to[DESTINATION_TEXT_SIZE];
 
 	destination_format(&destination->to, to);
-	format_bytes(destination->max_upload, most, sizeof(most));
-	printf("    %s: at most %s of %s%s\n", to, most, destination->discloses,
-	       destination->tls ? ", over TLS" : "");
+	show_terms(to, destination->discloses, destination->max_upload, destination->tls);
 }
 
 /* Disclosed, too: what leaves the host, to whom and how much of it. */

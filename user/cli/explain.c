@@ -35,13 +35,6 @@ static void findings_done(struct findings *f)
 	free(f->path);
 }
 
-static json_t *text_json(const char *text)
-{
-	_cleanup_free_ char *escaped = text ? escape_bytes(text, strlen(text)) : NULL;
-
-	return escaped ? json_string(escaped) : json_null();
-}
-
 void explain_note(json_t *answer, const char *format, ...)
 {
 	_cleanup_free_ char *text = NULL, *line = NULL;
@@ -367,15 +360,6 @@ static int look_for_links(struct findings *f)
 		     "compartment; those that were are judged by their own name alone",
 		     (unsigned long)others.st.st_nlink);
 	return policy_denials(policy->rules, policy->nrules, compare_denied, &others);
-}
-
-static json_t *policy_json(const struct policy *policy)
-{
-	char digest[POLICY_DIGEST_SIZE];
-
-	return json_pack("{s:s, s:o, s:s, s:s}", "name", policy->name, "file",
-			 text_json(policy->path), "mode", mode_name(policy->mode), "digest",
-			 policy_digest_text(policy, digest));
 }
 
 int inquire(const struct inquiry *inquiry, json_t **ret, struct error *error)

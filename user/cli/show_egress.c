@@ -7,6 +7,25 @@
 /* Of a policy of many: --json has all. */
 #define DESTINATIONS_SHOWN 6
 
+/* In the largest unit that leaves nothing over: what is shown is what is enforced. */
+static void format_bytes(uint64_t bytes, char *ret, size_t size)
+{
+	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
+	size_t unit = 0;
+
+	for (; unit + 1 < sizeof(units) / sizeof(*units) && bytes % 1024 == 0; unit++)
+		bytes /= 1024;
+	snprintf(ret, size, "%llu %s", (unsigned long long)bytes, units[unit]);
+}
+
+void show_terms(const char *to, const char *discloses, uint64_t max_upload, bool tls)
+{
+	char most[32];
+
+	format_bytes(max_upload, most, sizeof(most));
+	printf("    %s: at most %s of %s%s\n", to, most, discloses, tls ? ", over TLS" : "");
+}
+
 static void show_destinations(const json_t *egress)
 {
 	const json_t *list = json_object_get(egress, "destinations");
