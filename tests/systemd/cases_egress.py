@@ -917,10 +917,11 @@ def as_readme_says():
     after = {"attach": 6, "grant": 0, "--only": 6, "revoke": 6, "restart fetcher": 6, "--for": 0}
     try:
         for line in commands.splitlines():
-            must("/bin/sh", "-c", line.split("  #")[0], cwd="/srv")
-            word = [w for w in after if w in line]
-            if word:
-                fetches(after[word[-1]])
+            command = line.split("  #")[0].rstrip()
+            must("/bin/sh", "-c", command, cwd="/srv")
+            words = [w for w in after if w in command]
+            if words:
+                fetches(after[words[-1]])
     finally:
         run("systemctl", "stop", "fetcher.service")
         run("bulkhead", "detach", "--unit", "fetcher.service")
