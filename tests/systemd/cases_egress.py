@@ -885,6 +885,7 @@ Environment=CURL_CA_BUNDLE={world.CA}
 ExecStart=/usr/bin/bash /srv/fetcher/loop
 """
 LOOP = f"""\
+(curl -sS -o /srv/fetcher/slow http://{GIT}/slow; echo $? >/srv/fetcher/slow.end) &
 while :; do
 	curl -sS -o /srv/fetcher/page https://{API}/hello
 	echo $? >/srv/fetcher/status
@@ -914,6 +915,8 @@ def as_readme_says():
     write("/srv/fetcher.yaml", policy)
     must("systemctl", "start", "fetcher.service")
     fetches(0)
+    wait_for("something comes", lambda: os.path.exists("/srv/fetcher/slow"))
+    expect(not read("/srv/fetcher/slow.end"), "the download ended by itself")
     after = {"attach": 6, "grant": 0, "--only": 6, "revoke": 6, "restart fetcher": 6, "--for": 0}
     try:
         for line in commands.splitlines():
@@ -922,6 +925,8 @@ def as_readme_says():
             words = [w for w in after if w in command]
             if words:
                 fetches(after[words[-1]])
+            if "attach" in words:
+                wait_for("what ran is cut", lambda: read("/srv/fetcher/slow.end"))
     finally:
         run("systemctl", "stop", "fetcher.service")
         run("bulkhead", "detach", "--unit", "fetcher.service")
