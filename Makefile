@@ -92,9 +92,14 @@ $(UNIT): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIB)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter-out $(LIB),$^) $(LIB) -lcmocka $(LIBS)
 
-BENCH := $(BUILD)/tests/bench/open $(BUILD)/tests/bench/held $(BUILD)/tests/bench/place $(BUILD)/tests/bench/rules $(BUILD)/tests/bench/connect
+BENCH := $(BUILD)/tests/bench/open $(BUILD)/tests/bench/held $(BUILD)/tests/bench/place $(BUILD)/tests/bench/rules $(BUILD)/tests/bench/connect \
+	 $(BUILD)/tests/bench/relay
 $(BUILD)/tests/bench/connect.o: ALL_CFLAGS += -Itests
 $(BUILD)/tests/bench/connect: $(BUILD)/tests/kern/harness.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/neg/verbs*.c))
+RELAY_OBJ := $(call objects,tests/bench/relay*.c)
+$(RELAY_OBJ): ALL_CFLAGS += -Itests
+$(BUILD)/tests/bench/relay: $(RELAY_OBJ) | $(BUILD)/bin/bulkhead-egressd
+$(BUILD)/tests/bench/relay: LIBS := -lcmocka -lldns -pthread $(LIBS)
 $(BENCH): %: %.o $(LIB)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter-out $(LIB),$^) $(LIB) $(LIBS)
@@ -116,6 +121,8 @@ lab:
 
 bench-rules: $(BUILD)/tests/bench/rules
 	$(Q)$<
+bench-relay: $(BUILD)/tests/bench/relay
+	$(Q)tests/bench/run-relay
 bench: $(BUILD)/tests/bench/open $(BUILD)/tests/bench/place $(BUILD)/tests/bench/held $(BUILD)/tests/bench/connect \
 		$(BUILD)/tests/lab/probe bench-rules
 	$(Q)$(BUILD)/tests/bench/rules 10000 1 $(BUILD)/tests/bench/rules.yaml

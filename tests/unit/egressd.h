@@ -43,13 +43,13 @@ struct ports {
 
 /* --- the kernel side --- */
 
-static inline int flows_map(void)
+static inline int flows_map(__u32 max_entries)
 {
 	union bpf_attr attr = {
 		.map_type = BPF_MAP_TYPE_HASH,
 		.key_size = sizeof(struct bh_flow_key),
 		.value_size = sizeof(struct bh_flow),
-		.max_entries = 4096,
+		.max_entries = max_entries,
 	};
 	int fd = (int)syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof(attr));
 
@@ -247,7 +247,7 @@ __attribute__((noreturn)) static inline void be_egressd(int channel)
 	if (egressd_files)
 		setrlimit(RLIMIT_NOFILE, &(struct rlimit){egressd_files, egressd_files});
 	path[n < 0 ? 0 : n] = '\0';
-	tests = strstr(path, "/tests/unit/");
+	tests = strstr(path, "/tests/unit/") ?: strstr(path, "/tests/bench/");
 	if (!tests || dup2(channel, CHANNEL_FD) < 0)
 		_exit(126);
 	strcpy(tests, "/bin/bulkhead-egressd");
@@ -302,9 +302,9 @@ static inline void configure(struct scene *s, int connect_ms)
 }
 
 /* In the world, where it answers at every address. */
-static inline int world_server(pid_t world)
+static inline int world_server(pid_t world, __u16 port)
 {
-	const struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(SERVER_PORT)};
+	const struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
 	_cleanup_close_ int before = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), there = -1;
 	char path[64];
 	int fd;
@@ -353,10 +353,10 @@ static inline pid_t start_nameserver(void)
 
 static inline struct scene scene_start(int connect_ms)
 {
-	struct scene s = {.before = netns_enter(), .map = flows_map(), .netns = netns_cookie()};
+	struct scene s = {.before = netns_enter(), .map = flows_map(4096), .netns = netns_cookie()};
 
 	s.world = world_start();
-	s.server = world_server(s.world);
+	s.server = world_server(s.world, SERVER_PORT);
 	s.nameserver = start_nameserver();
 	egressd_start(&s);
 	if (connect_ms)
