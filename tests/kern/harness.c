@@ -548,11 +548,13 @@ int case_skip(const char *format, ...)
 
 static char **selected;
 static int nselected;
+static bool left_out;
 
-void case_select(int n, char **names)
+void case_select(int n, char **names, bool all_but)
 {
 	nselected = n;
 	selected = names;
+	left_out = all_but;
 }
 
 bool case_wanted(const char *name)
@@ -561,8 +563,8 @@ bool case_wanted(const char *name)
 
 	for (i = 0; i < nselected; i++)
 		if (!strncmp(name, selected[i], strlen(selected[i])))
-			return true;
-	return nselected == 0;
+			return !left_out;
+	return left_out || nselected == 0;
 }
 
 /* What took less is no news. */

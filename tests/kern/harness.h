@@ -136,8 +136,8 @@ int case_skip(const char *format, ...) __attribute__((format(printf, 1, 2)));
 			return case_fail(__VA_ARGS__); \
 	} while (0)
 
-/* What names begin with, for case_wanted; none: all. */
-void case_select(int n, char **names);
+/* What names begin with, for case_wanted, or all but these; none: all. */
+void case_select(int n, char **names, bool all_but);
 bool case_wanted(const char *name);
 
 /* From here on the time is the next reported case's. */
@@ -164,7 +164,7 @@ extern const struct test_case prove_cases[], spread_cases[], sockets_cases[], pl
 	credentials_cases[], watch_cases[], nested_cases[], escape_cases[], loss_cases[],
 	table_cases[], race_cases[], swap_cases[], agent_cases[], learnt_cases[], cache_cases[],
 	append_cases[], received_cases[], recheck_cases[], views_cases[], outlets_cases[],
-	loopback_cases[], fence_cases[];
+	loopback_cases[], wire_cases[], fence_cases[];
 /* One case a row of the table of hooks; calls case_report itself. */
 void hook_cases(struct kern *kern, bool mutate);
 

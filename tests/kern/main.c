@@ -17,7 +17,7 @@ static const struct test_case *const suites[] = {
 	watch_cases,	nested_cases,	escape_cases,  loss_cases,    table_cases,
 	race_cases,	swap_cases,	agent_cases,   learnt_cases,  cache_cases,
 	append_cases,	received_cases, recheck_cases, views_cases,   outlets_cases,
-	loopback_cases, fence_cases};
+	loopback_cases, wire_cases,	fence_cases};
 
 static void run_case(struct kern *kern, const struct test_case *c, bool mutate)
 {
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 	struct error error = {};
 	const struct test_case *c;
 	struct kern *kern = NULL;
-	bool mutate = false;
+	bool mutate = false, all_but;
 	size_t i;
 
 	argc--;
@@ -63,6 +63,7 @@ int main(int argc, char **argv)
 		argc -= 2;
 		argv += 2;
 	}
+	all_but = argc > 0 && !strcmp(argv[0], "--but");
 	signal(SIGPIPE, SIG_IGN);
 	if (harness_open(&kern, &error) < 0) {
 		fprintf(stderr, "kern-tests: %s\n", error.text);
@@ -72,7 +73,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "kern-tests: the programs cannot be detached\n");
 		return 1;
 	}
-	case_select(argc, argv);
+	case_select(argc - all_but, argv + all_but, all_but);
 	hook_cases(kern, mutate);
 	for (i = 0; i < sizeof(suites) / sizeof(suites[0]); i++)
 		for (c = suites[i]; c->name; c++)
