@@ -420,6 +420,22 @@ static void test_egress_check(void **state _unused_)
 
 /* --- check and status: shell authority --- */
 
+/* What check prints of a policy with these lines; *path is where it stood. */
+static void check_text(const char *lines, char path[32], char *out, size_t size)
+{
+	const char *const words[] = {"check", path, NULL};
+	struct error error = {0};
+	int fd;
+
+	strcpy(path, "/tmp/test_cli_check.XXXXXX");
+	fd = mkstemp(path);
+	assert_true(fd >= 0 && fchmod(fd, 0644) == 0);
+	assert_true(dprintf(fd, "version: 1\nname: t\n%s", lines) > 0);
+	close(fd);
+	assert_int_equal(run_words(words, out, size, &error), 0);
+	unlink(path);
+}
+
 /* Printed where it is, and where there is none that is said. */
 static void test_check_authority(void **state _unused_)
 {
@@ -432,27 +448,16 @@ static void test_check_authority(void **state _unused_)
 		 "    %s:6: /n/bash (shell), /n/env (runs what it is given),"},
 		{"[\"/n/**\"]", "    %s:6: /n/** (any program)\n"},
 	};
-	char path[] = "/tmp/test_cli_check.XXXXXX", out[4096], wanted[512];
-	const char *const words[] = {"check", path, NULL};
-	int fd = mkstemp(path);
+	char text[512], out[4096], path[32], wanted[512];
 
-	assert_true(fd >= 0 && fchmod(fd, 0644) == 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct error error = {0};
-
-		assert_int_equal(ftruncate(fd, 0), 0);
-		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-		assert_true(dprintf(fd,
-				    "version: 1\nname: t\nmode: enforce\nnetwork: none\n"
-				    "exec:\n  - on: %s\n",
-				    cases[i].exec) > 0);
+		snprintf(text, sizeof(text), "mode: enforce\nnetwork: none\nexec:\n  - on: %s\n",
+			 cases[i].exec);
+		check_text(text, path, out, sizeof(out));
 		snprintf(wanted, sizeof(wanted), cases[i].text, path);
-		assert_int_equal(run_words(words, out, sizeof(out), &error), 0);
 		if (!strstr(out, wanted))
 			fail_msg("row %zu: %s", i, out);
 	}
-	close(fd);
-	unlink(path);
 }
 
 /* Every destination, with what is sent there and how much of it; and whether members listen. */
@@ -483,24 +488,15 @@ static void test_check_network(void **state _unused_)
 	};
 #undef EGRESS
 #undef LOOPBACK
-	char path[] = "/tmp/test_cli_check.XXXXXX", out[4096];
-	const char *const words[] = {"check", path, NULL};
-	int fd = mkstemp(path);
+	char text[512], out[4096], path[32];
 
-	assert_true(fd >= 0 && fchmod(fd, 0644) == 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct error error = {0};
-
-		assert_int_equal(ftruncate(fd, 0), 0);
-		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-		assert_true(dprintf(fd, "version: 1\nname: t\nmode: %s\nnetwork: %s\n",
-				    cases[i].mode, cases[i].network) > 0);
-		assert_int_equal(run_words(words, out, sizeof(out), &error), 0);
+		snprintf(text, sizeof(text), "mode: %s\nnetwork: %s\n", cases[i].mode,
+			 cases[i].network);
+		check_text(text, path, out, sizeof(out));
 		if (!strstr(out, cases[i].text))
 			fail_msg("row %zu: %s", i, out);
 	}
-	close(fd);
-	unlink(path);
 }
 
 /* What people are shown of {"compartments": [...]} with one that has this. */
@@ -585,6 +581,10 @@ static void test_status_egress(void **state _unused_)
 	}
 	shown("egress", "null", out, sizeof(out));
 	assert_null(strstr(out, "egress"));
+	shown("tally", "{\"strayed\": 2}", out, sizeof(out));
+	assert_non_null(strstr(out, "\nreader (3) network: 2 packets that led elsewhere"));
+	shown("tally", "{\"strayed\": 0}", out, sizeof(out));
+	assert_null(strstr(out, "packet"));
 }
 
 /* The keys that programs rely on. */

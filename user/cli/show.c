@@ -102,8 +102,10 @@ void show_compartments(const json_t *array)
 		table_row(table, cells);
 	}
 	table_print(table, stdout);
-	json_array_foreach (array, i, c)
+	json_array_foreach (array, i, c) {
 		show_way_out(c);
+		show_strayed(c);
+	}
 	json_array_foreach (array, i, c)
 		show_authority(c);
 	json_array_foreach (array, i, c)

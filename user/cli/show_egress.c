@@ -79,6 +79,19 @@ void show_way_out(const json_t *c)
 	putchar('\n');
 }
 
+/* Told of nowhere else: a packet is nobody's system call. */
+void show_strayed(const json_t *c)
+{
+	long long n = json_integer_value(json_object_get(json_object_get(c, "tally"), "strayed"));
+
+	if (n)
+		printf("%s (%lld) network: %lld packet%s that led elsewhere than to members or the "
+		       "relay "
+		       "dropped\n",
+		       text_of(c, "name"), (long long)json_integer_value(json_object_get(c, "id")),
+		       n, plural((unsigned long long)n));
+}
+
 /* Nothing where nobody set it up. */
 void show_relay(const json_t *agent)
 {

@@ -23,8 +23,16 @@ const struct vector open_vectors[] = {
 	 "contents stay closed; new watches ask read"},
 	{"interpreters", "run any script that an allowed interpreter may read",
 	 "give interpreters read-only trees; bulkhead check lists which there are"},
-	{"kept-sockets", "bind, listen and accept on sockets it may create or was left",
-	 "connections out of the compartment are judged"},
+	{"kept-sockets",
+	 "accept on listening TCP sockets that it was left, and bind and listen on unix ones",
+	 "connections out of the compartment are judged; existing: revoke"},
+	{"ports",
+	 "with network: egress or loopback take ports of loopback, and the ones that the kernel "
+	 "chooses from, before services of the host do",
+	 "start those first; LimitNOFILE= and TasksMax= in the unit"},
+	{"relay-share",
+	 "as eight compartments together take all connections of the relay, so that others wait",
+	 "each has 512 at most; bulkhead revoke gives them back"},
 	{"keyrings", "use the keyrings of its session, and have the kernel run /sbin/request-key",
 	 "start it in a session of its own; request-key.conf"},
 	{"source-routes",
@@ -54,7 +62,7 @@ const struct vector open_vectors[] = {
 	 "no shipped policy allows /proc/sys for writing"},
 	{"late-mounts",
 	 "nothing; but what the host mounts later is refused until the view is renewed",
-	 "renewed at the first such refusal, at most once a second"},
+	 "the agent sees to that a second or so after the mount, with a large policy later"},
 };
 
 const size_t nopen_vectors = sizeof(open_vectors) / sizeof(open_vectors[0]);
