@@ -921,10 +921,16 @@ def as_readme_says():
     try:
         for line in commands.splitlines():
             command = line.split("  #")[0].rstrip()
+            since = mark()
             must("/bin/sh", "-c", command, cwd="/srv")
             words = [w for w in after if w in command]
             if words:
                 fetches(after[words[-1]])
+            if "restart fetcher" in words:
+                told(since, name="fetcher", what="query", outcome="ungranted")
+                # Its way out was there before it ran: its first query came to the stub.
+                led = [r for r in refusals(since, "fetcher") if r["hook"] in ("connect4", "sendmsg4")]
+                expect_equal("refused by the kernel", led, [])
             if "attach" in words:
                 wait_for("what ran is cut", lambda: read("/srv/fetcher/slow.end"))
     finally:
