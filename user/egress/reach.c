@@ -149,8 +149,9 @@ static void begin_dial(struct reach *reach, const struct address *addresses, siz
 	int r = dial_new(addresses, n, reach->port, REACH_MAX_MS, &reach->dial);
 
 	if (!r)
+		/* By edges: a step takes all there is, and of many that wait none is looked at again. */
 		r = sd_event_add_io(reach->reacher->event, &reach->dialled, dial_fd(reach->dial),
-				    EPOLLIN, on_dialled, reach);
+				    EPOLLIN | EPOLLET, on_dialled, reach);
 	if (r < 0)
 		fail(reach, r);
 	else
