@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# make [all|check|soak|bench|bench-rules|lint|demo|lab|install|clean]   V=1 shows commands, SAN=1 builds
-# with ASan and UBSan, BUILD=DIR builds elsewhere.
+# make [all|check|soak|bench|bench-rules|bench-relay|lint|demo|lab|install|clean]   V=1 shows commands, SAN=1
+# builds with ASan and UBSan, BUILD=DIR builds elsewhere.
 
 BUILD   ?= build
 PREFIX  ?= /usr/local
@@ -33,7 +33,7 @@ PROGS   := $(BUILD)/bin/bulkhead $(BUILD)/bin/bulkheadd $(BUILD)/bin/bulkhead-eg
 CASES_OBJ := $(patsubst %,$(BUILD)/tests/diff/%.o,draw globs paths world reference answer)
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 
-.PHONY: all bench bench-rules check soak lint demo lab install clean unit tests
+.PHONY: all bench bench-rules bench-relay check soak lint demo lab install clean unit tests
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -133,6 +133,7 @@ bench: $(BUILD)/tests/bench/open $(BUILD)/tests/bench/place $(BUILD)/tests/bench
 			--add tests/neg/policies -- ./connect || exit; \
 		scripts/lab --kernel $$k --icount --timeout 600 --add $(word 2,$^) --add tests/bench/place.yaml \
 			--add $(BUILD)/tests/bench/rules.yaml --add tests/bench/run-place -- ./run-place || exit; done
+	$(Q)$(MAKE) -s bench-relay
 
 install: all
 	install -D -t $(DESTDIR)$(PREFIX)/sbin $(PROGS)

@@ -5,8 +5,9 @@
  * measures every way, and what is compared was measured in the same round: figures are medians of the rounds' ratios,
  * with the lowest and the highest. ./relay [--rounds N] [--only FIGURE] FILE; what was measured goes into FILE, as JSON.
  *
- * The machine's processors are the client's, the server's and what stands between them: where two of these three wait
- * for a processor, a ratio tells how the work is shared out and not what a relay keeps up with.
+ * The machine's processors are the client's, the server's and those of what stands between: where they are fewer than
+ * these three, a ratio to direct says how processors are shared out. What stays is the time that a GB or a connection
+ * keeps a processor in the process between (without its interrupts), which is told beside.
  */
 #include "relay.h"
 
@@ -19,7 +20,7 @@
 #include <unistd.h>
 #include "clock.h"
 
-#define ROUNDS 7
+#define ROUNDS 13
 #define MAX_ROUNDS 99
 
 #define GOAL_THROUGHPUT 0.85
@@ -258,7 +259,8 @@ static void judge(const struct figure *figure)
 static void say_all(void)
 {
 	goals = json_array();
-	printf("relay: %zu rounds; median (lowest to highest)\n", rounds);
+	printf("relay: %zu rounds, %ld processors; median (lowest to highest)\n", rounds,
+	       sysconf(_SC_NPROCESSORS_ONLN));
 	for (size_t i = 0; i < NFIGURES; i++)
 		if (is_measured(&figures[i], WAY_DIRECT))
 			say_figure(&figures[i]);
