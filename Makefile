@@ -11,7 +11,7 @@ say      = $(if $(V),,@printf '  %-6s %s\n' $(1) $(patsubst $(BUILD)/%,%,$@))
 
 ARCH    := $(shell uname -m)
 BPFARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(ARCH)))
-LAYERS  := base policy audit learn kern compart egress
+LAYERS  := base policy audit learn kern compart launch egress
 LIBS    := -lbpf -lelf -lz -lcyaml -lyaml -ljansson -lsystemd -lsodium
 
 WARN    := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla

@@ -8,7 +8,7 @@ const char verb_landmark[16] = "bulkhead-probe";
 
 const struct verb *const verb_families[] = {
 	file_verbs,	 attribute_verbs, exec_verbs,  socket_verbs, process_verbs,
-	namespace_verbs, kernel_verbs,	  child_verbs, NULL,
+	namespace_verbs, kernel_verbs,	  child_verbs, live_verbs,   NULL,
 };
 
 const struct verb *verb_find(const char *name)

@@ -17,7 +17,7 @@
 #define VERB(name) static int verb_##name(int argc _unused_, char **argv _unused_)
 
 extern const struct verb file_verbs[], attribute_verbs[], exec_verbs[], socket_verbs[],
-	process_verbs[], namespace_verbs[], kernel_verbs[], child_verbs[];
+	process_verbs[], namespace_verbs[], kernel_verbs[], child_verbs[], live_verbs[];
 
 static inline int failed(void)
 {

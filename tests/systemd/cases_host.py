@@ -51,6 +51,8 @@ def cgroup_hybrid():
         p.wait()
         p.is_confined()
     agent_stop()
+    refused("bulkhead", "run", write_policy("limited"), "--", "/usr/bin/python3", "-c", "print('it ran')",
+            says='cgroup v2 has no controller "pids"', status=125)
 
 
 @case("lacking")

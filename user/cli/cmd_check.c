@@ -111,6 +111,18 @@ static void show_network(const struct policy *policy)
 		show_destinations(policy);
 }
 
+/* What `bulkhead run` gives a command; of what is attached the service manager has its own. */
+static void show_limits(const struct policy *policy)
+{
+	char text[LIMIT_TEXT_SIZE];
+
+	fputs("  limits of a run:", stdout);
+	for (int i = 0; i < LIMITS; i++)
+		printf("%s %s %s", i ? "," : "", limit_rows[i].key,
+		       limit_format((enum limit)i, policy->limits[i], text));
+	putchar('\n');
+}
+
 static int check_one(const char *path, const struct policy_options *options, struct error *error)
 {
 	_cleanup_(cleanup_policy_free) struct policy *policy = NULL;
@@ -126,8 +138,10 @@ static int check_one(const char *path, const struct policy_options *options, str
 	       policy->nfiles, plural(policy->nfiles),
 	       (automaton.head.nwords * sizeof(*automaton.words) + 1023) / 1024);
 	r = show_authority(policy, error);
-	if (r == 0)
+	if (r == 0) {
 		show_network(policy);
+		show_limits(policy);
+	}
 	return r;
 }
 

@@ -6,7 +6,7 @@
  * The child is forked before anything is loaded, so that it holds nothing of ours but descriptors 0
  * to 2, and waits at a pipe. The empty cgroup is attached, the child moved in and found labelled;
  * from then on it is judged, and all it does is exec. When we are killed it goes on confined: its
- * compartment is swept by the next command.
+ * compartment is swept by the next command, and its watchdog ends it at its deadline.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,11 +20,17 @@
 #include "cli.h"
 #include "compart/compart.h"
 #include "compart/policies.h"
+#include "base/clock.h"
+#include "launch/life.h"
+#include "launch/limits.h"
+#include "launch/report.h"
 
 #define RUN_FAILED 125 /* as env(1) and timeout(1) do */
 #define RUN_NOT_EXECUTABLE 126
 #define RUN_NOT_FOUND 127
-#define RUN_KILL_MS 5000
+#define RUN_KILL_MS 30000 /* 5,000 sleepers take seven seconds and more on a slow machine */
+/* Where watchdogs stand: who ends the unit or the session of this command does not end them. */
+#define WATCHDOGS "watchdogs"
 
 DEFINE_CLEANUP(struct policy *, policy_free)
 
@@ -33,12 +39,14 @@ struct run {
 	struct kern *kern;
 	struct compartment *compartment;
 	char *cgroup;
-	pid_t child;
-	int pidfd;
-	int go;	     /* a byte lets the child go on, end of file ends it */
-	int failure; /* errno of its exec; end of file when that went well */
-	int signals;
-	bool egress; /* its policy lists destinations, which the agent serves */
+	struct life life;
+	struct watchdog watchdog;
+	__u64 limits[LIMITS];
+	time_t started;
+	FILE *report; /* NULL: none is wanted */
+	int go;	      /* a byte lets the child go on, end of file ends it */
+	int failure;  /* errno of its exec; end of file when that went well */
+	bool egress;  /* its policy lists destinations, which the agent serves */
 	struct error *error;
 };
 
@@ -55,16 +63,16 @@ static void close_but(int a, int b)
 	close_range(high + 1, ~0u, 0);
 }
 
-static void child_main(int go, int failure, const sigset_t *mask, char **command)
+static void child_main(const struct run *run, int go, int failure, const sigset_t *mask)
 	__attribute__((noreturn));
-static void child_main(int go, int failure, const sigset_t *mask, char **command)
+static void child_main(const struct run *run, int go, int failure, const sigset_t *mask)
 {
-	char byte;
+	char **command = run->arguments->command, byte;
 	int error;
 
 	close_but(go, failure);
 	sigprocmask(SIG_SETMASK, mask, NULL);
-	if (read(go, &byte, 1) != 1)
+	if (read(go, &byte, 1) != 1 || limits_set_process(run->limits) < 0)
 		_exit(RUN_FAILED);
 	execvp(command[0], command);
 	error = errno;
@@ -86,8 +94,8 @@ static int block_signals(struct run *run, sigset_t *ret_old)
 	sigaddset(&handled, SIGINT);
 	sigaddset(&handled, SIGTERM);
 	sigaddset(&handled, SIGHUP);
-	run->signals = signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (run->signals < 0 || sigprocmask(SIG_BLOCK, &handled, ret_old))
+	run->life.signals = signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (run->life.signals < 0 || sigprocmask(SIG_BLOCK, &handled, ret_old))
 		return fail(run, errno, "signals");
 	return 0;
 }
@@ -103,18 +111,18 @@ static int start_child(struct run *run)
 	if (pipe2(go, O_CLOEXEC) || pipe2(failure, O_CLOEXEC))
 		r = fail(run, errno, "pipes");
 	if (r == 0)
-		run->child = fork();
-	if (r == 0 && run->child == 0)
-		child_main(go[0], failure[1], &mask, run->arguments->command);
-	if (r == 0 && run->child < 0)
+		run->life.child = fork();
+	if (r == 0 && run->life.child == 0)
+		child_main(run, go[0], failure[1], &mask);
+	if (r == 0 && run->life.child < 0)
 		r = fail(run, errno, "fork");
 	cleanup_closep(&go[0]);
 	cleanup_closep(&failure[1]);
 	run->go = go[1];
 	run->failure = failure[0];
 	if (r == 0) {
-		run->pidfd = pidfd_open(run->child, 0);
-		if (run->pidfd < 0)
+		run->life.pidfd = pidfd_open(run->life.child, 0);
+		if (run->life.pidfd < 0)
 			r = fail(run, errno, "pidfd");
 	}
 	return r;
@@ -157,6 +165,38 @@ static int wait_outlets(struct run *run)
 	return r;
 }
 
+/* A caller may have less time than the policy gives, never more. */
+static int take_deadline(struct run *run)
+{
+	const char *text = run->arguments->deadline, *why;
+	char most[LIMIT_TEXT_SIZE];
+	__u64 asked;
+
+	if (!text)
+		return 0;
+	if (limit_parse(LIMIT_WALL, text, &asked, &why) < 0)
+		return error_set(run->error, EINVAL, "--deadline %s: %s", text, why);
+	if (asked > run->limits[LIMIT_WALL])
+		return error_set(
+			run->error, EINVAL,
+			"--deadline %s: the policy's limit, wall, is %s; a caller may ask for "
+			"less alone",
+			text, limit_format(LIMIT_WALL, run->limits[LIMIT_WALL], most));
+	run->limits[LIMIT_WALL] = asked;
+	return 0;
+}
+
+/* Before anything runs: a report that cannot be written is not found missing at the end. */
+static int open_report(struct run *run)
+{
+	const char *path = run->arguments->report;
+
+	if (!path)
+		return 0;
+	run->report = fopen(path, "we");
+	return run->report ? 0 : fail(run, errno, path);
+}
+
 static int check_policy(struct run *run, char **ret_name)
 {
 	_cleanup_(cleanup_policy_free) struct policy *policy = NULL;
@@ -171,8 +211,12 @@ static int check_policy(struct run *run, char **ret_name)
 		number = 0;
 	if (asprintf(ret_name, "%s-%d-%08x", policy->name, getpid(), number) < 0)
 		return fail(run, ENOMEM, "name");
+	memcpy(run->limits, policy->limits, sizeof(run->limits));
+	r = take_deadline(run);
+	if (r == 0)
+		r = open_report(run);
 	run->egress = policy->negress;
-	return run->egress ? check_agent(run) : 0;
+	return r == 0 && run->egress ? check_agent(run) : r;
 }
 
 static int move_child(struct run *run)
@@ -185,7 +229,7 @@ static int move_child(struct run *run)
 		return fail(run, ENOMEM, run->cgroup);
 	}
 	fd = open(procs, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || dprintf(fd, "%d", run->child) < 0)
+	if (fd < 0 || dprintf(fd, "%d", run->life.child) < 0)
 		return fail(run, errno, procs);
 	return 0;
 }
@@ -228,11 +272,34 @@ static int check_label(struct run *run)
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < n; i++)
-		if (tasks[i].tid == (__u32)run->child &&
+		if (tasks[i].tid == (__u32)run->life.child &&
 		    tasks[i].compartment == run->compartment->id &&
 		    !(tasks[i].flags & (BH_LABEL_ASK | BH_LABEL_PENDING)))
 			return 0;
 	return error_set(run->error, EPROTO, "the command's process was not labelled");
+}
+
+static int start_watchdog(struct run *run)
+{
+	_cleanup_free_ char *home = NULL;
+	int r = cgroup_own_get(WATCHDOGS, &home, run->error);
+
+	return r < 0 ? r : watchdog_start(&run->life, home, &run->watchdog, run->error);
+}
+
+/* The command goes on; its time begins. */
+static int let_go(struct run *run)
+{
+	int r;
+
+	run->life.cgroup = run->cgroup;
+	run->life.wall_ms = run->limits[LIMIT_WALL];
+	run->started = time(NULL);
+	life_begin(&run->life);
+	r = start_watchdog(run);
+	if (r == 0 && write(run->go, "", 1) != 1)
+		r = fail(run, errno, "the command's process is gone");
+	return r;
 }
 
 static int enter(struct run *run)
@@ -251,6 +318,8 @@ static int enter(struct run *run)
 		log_warning("run: earlier compartments are not swept: %s", swept.text);
 	r = cgroup_own_create(name, &run->cgroup, run->error);
 	if (r == 0)
+		r = limits_set_cgroup(run->cgroup, run->limits, run->error);
+	if (r == 0)
 		r = attach(run);
 	if (r == 0)
 		r = move_child(run);
@@ -258,60 +327,27 @@ static int enter(struct run *run)
 		r = check_label(run);
 	if (r == 0)
 		r = wait_outlets(run);
-	if (r == 0 && write(run->go, "", 1) != 1)
-		r = fail(run, errno, "the command's process is gone");
-	return r;
+	return r == 0 ? let_go(run) : r;
 }
 
-/* --- the command's life --- */
+/* --- the end --- */
 
-static void forward_signals(struct run *run)
+/* Why it was never a command. */
+static void tell_failure(struct run *run)
 {
-	struct signalfd_siginfo si;
+	int error;
 
-	while (read(run->signals, &si, sizeof(si)) == sizeof(si)) {
-		/* What the terminal sends went to the child's process group, too. */
-		if (si.ssi_code <= 0)
-			pidfd_send_signal(run->pidfd, (int)si.ssi_signo, NULL, 0);
-	}
-}
-
-/* No deadline: the command ends when it ends, or when we are told to end it. */
-static void wait_child(struct run *run)
-{
-	struct pollfd polled[] = {
-		{.fd = run->pidfd, .events = POLLIN},
-		{.fd = run->signals, .events = POLLIN},
-	};
-
-	while (!(polled[0].revents & POLLIN)) {
-		if (poll(polled, 2, -1) < 0 && errno != EINTR)
-			return;
-		if (polled[1].revents & POLLIN)
-			forward_signals(run);
-	}
-}
-
-/* Exit status of the command, as a shell would say it. */
-static int reap_child(struct run *run)
-{
-	int status = 0, error;
-
-	if (waitpid(run->child, &status, 0) != run->child)
-		return RUN_FAILED;
-	run->child = 0;
 	if (read(run->failure, &error, sizeof(error)) == sizeof(error))
 		log_error("run: %s: %s", run->arguments->command[0], strerror(error));
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static void tell_refusals(struct run *run)
+static void tell_refusals(struct run *run, const struct bh_tally *told)
 {
 	const struct policy *policy = run->compartment->loaded;
 	bool audited = policy && policy->mode == BH_MODE_AUDIT;
-	struct bh_tally tally;
+	const struct bh_tally tally = *told;
 
-	if (kern_tally(run->kern, run->compartment->id, &tally) || !tally.refused)
+	if (!tally.refused)
 		return;
 	log_info("run: %s: %llu refusal%s%s, %llu of them quiet, %llu undecided (one by one in "
 		 "bulkhead events, if bulkheadd runs)",
@@ -323,7 +359,36 @@ static void tell_refusals(struct run *run)
 			  run->compartment->name);
 }
 
-/* --- the end --- */
+static int write_report(struct run *run, const struct run_report *report)
+{
+	_cleanup_json_ json_t *json = run_report_json(report);
+
+	if (!json || json_dumpf(json, run->report, JSON_COMPACT) || fputc('\n', run->report) < 0 ||
+	    fflush(run->report))
+		return -EIO;
+	return 0;
+}
+
+/* What it was, while its cgroup and its compartment are there to be asked. */
+static int tell_end(struct run *run)
+{
+	struct run_report report = {.name = run->compartment->name,
+				    .policy = run->compartment->loaded,
+				    .life = &run->life,
+				    .limits = run->limits,
+				    .started = run->started};
+	char text[RUN_REPORT_TEXT_SIZE];
+
+	usage_read(run->cgroup, &report.usage);
+	kern_tally(run->kern, run->compartment->id, &report.tally);
+	tell_failure(run);
+	tell_refusals(run, &report.tally);
+	if (run_report_text(&report, text))
+		log_info("run: %s: %s", run->compartment->name, text);
+	if (run->report && write_report(run, &report) < 0)
+		log_error("run: %s: the report could not be written", run->arguments->report);
+	return run_report_status(&report);
+}
 
 static void report_left(const char *what, const struct error *error)
 {
@@ -332,25 +397,25 @@ static void report_left(const char *what, const struct error *error)
 
 static void end_child(struct run *run)
 {
-	if (run->child <= 0)
+	if (run->life.child <= 0)
 		return;
-	kill(run->child, SIGKILL);
-	waitpid(run->child, NULL, 0);
+	kill(run->life.child, SIGKILL);
+	waitpid(run->life.child, NULL, 0);
 }
 
 /* What the command left running ends with it. */
-static void leave(struct run *run)
+static void leave(struct run *run, int *status)
 {
 	struct error error = {0};
 
 	end_child(run);
 	if (run->cgroup && cgroup_kill(run->cgroup, RUN_KILL_MS, &error) < 0)
 		report_left(run->cgroup, &error);
-	if (run->compartment) {
-		tell_refusals(run);
-		if (compartment_detach(run->kern, run->compartment, &error) < 0)
-			report_left(run->compartment->name, &error);
-	}
+	if (run->life.ended_us)
+		*status = tell_end(run);
+	if (run->compartment && compartment_detach(run->kern, run->compartment, &error) < 0)
+		report_left(run->compartment->name, &error);
+	watchdog_end(&run->watchdog);
 	if (run->cgroup)
 		cgroup_remove(run->cgroup);
 	compartment_free(run->compartment);
@@ -359,30 +424,30 @@ static void leave(struct run *run)
 		kern_close(run->kern);
 	}
 	free(run->cgroup);
+	if (run->report)
+		fclose(run->report);
 	cleanup_closep(&run->go);
 	cleanup_closep(&run->failure);
-	cleanup_closep(&run->pidfd);
-	cleanup_closep(&run->signals);
+	cleanup_closep(&run->life.pidfd);
+	cleanup_closep(&run->life.signals);
 }
 
 int cmd_run(const struct arguments *arguments, struct error *error)
 {
 	struct run run = {
 		.arguments = arguments,
-		.pidfd = -1,
+		.life = {.pidfd = -1, .signals = -1},
+		.watchdog = {.lease = -1},
 		.go = -1,
 		.failure = -1,
-		.signals = -1,
 		.error = error,
 	};
 	int status = RUN_FAILED;
 
-	if (enter(&run) == 0) {
-		wait_child(&run);
-		status = reap_child(&run);
-	} else {
+	if (enter(&run) == 0)
+		life_wait(&run.life);
+	else
 		log_error("run: %s", error->text);
-	}
-	leave(&run);
+	leave(&run, &status);
 	return status;
 }

@@ -50,6 +50,14 @@ static const struct option_row opt_for = {"for", "TIME",
 static const struct option_row opt_only = {
 	"only", "NAME", "this name alone of those that its policy lists", OPTION_LIST, AT(only)};
 
+static const struct option_row opt_deadline = {
+	"deadline", "TIME",
+	"when it is ended, as in 30s, 10m; no more than the policy's limit, wall", OPTION_TEXT,
+	AT(deadline)};
+static const struct option_row opt_report = {
+	"report", "FILE", "where to write, as JSON, how it ended and what it used", OPTION_TEXT,
+	AT(report)};
+
 const struct command commands[] = {
 	{.name = "check",
 	 .words = "POLICY...",
@@ -140,7 +148,7 @@ const struct command commands[] = {
 	 .min_words = 1,
 	 .max_words = 1,
 	 .takes_command = true,
-	 .options = {&opt_var}},
+	 .options = {&opt_var, &opt_deadline, &opt_report}},
 	{.name = "stop",
 	 .words = "",
 	 .summary = "Take the programs out of the kernel",

@@ -15,6 +15,7 @@ struct arguments {
 	const char *cgroup, *unit, *pid;
 	const char *path, *op, *as_seen_by, *event, *compartment;
 	const char *span; /* --for */
+	const char *deadline, *report;
 	bool all, json, follow, scratch, release, help;
 	const char **vars; /* NULL-terminated */
 	size_t nvars;

@@ -39,7 +39,7 @@ static int attribute_path(const char *cgroup, const char *name, char ret[PATH_MA
 	return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-static int attribute_write(const char *cgroup, const char *name, const char *text)
+int cgroup_file_write(const char *cgroup, const char *name, const char *text)
 {
 	char path[PATH_MAX];
 	int r = attribute_path(cgroup, name, path);
@@ -47,7 +47,7 @@ static int attribute_write(const char *cgroup, const char *name, const char *tex
 	return r ? r : text_write(path, text);
 }
 
-static int attribute_read(const char *cgroup, const char *name, size_t max, char **ret)
+int cgroup_file_read(const char *cgroup, const char *name, size_t max, char **ret)
 {
 	char path[PATH_MAX];
 	int r = attribute_path(cgroup, name, path);
@@ -208,7 +208,7 @@ int cgroup_is_populated(const char *path)
 int cgroup_is_frozen(const char *path)
 {
 	_cleanup_free_ char *text = NULL;
-	int r = attribute_read(path, "cgroup.freeze", 16, &text);
+	int r = cgroup_file_read(path, "cgroup.freeze", 16, &text);
 
 	return r ? r : *text == '1';
 }
@@ -219,7 +219,7 @@ int cgroup_freeze(const char *path, bool freeze, unsigned int deadline_ms, struc
 	int r = fd < 0 ? fd : 0;
 
 	if (!r)
-		r = attribute_write(path, "cgroup.freeze", freeze ? "1" : "0");
+		r = cgroup_file_write(path, "cgroup.freeze", freeze ? "1" : "0");
 	/* Thawing needs no wait, and below a frozen ancestor it never reads 0. */
 	if (!r && freeze)
 		r = event_wait(fd, "frozen", 1, deadline_ms);
@@ -237,7 +237,7 @@ int cgroup_kill(const char *path, unsigned int deadline_ms, struct error *error)
 	int r = fd < 0 ? fd : 0;
 
 	if (!r)
-		r = attribute_write(path, "cgroup.kill", "1");
+		r = cgroup_file_write(path, "cgroup.kill", "1");
 	if (!r)
 		r = event_wait(fd, "populated", 0, deadline_ms);
 	if (r)
@@ -271,7 +271,7 @@ static int push_pid(struct pids *pids, pid_t pid)
 static int push_pids_of(struct pids *pids, const char *cgroup)
 {
 	_cleanup_free_ char *text = NULL;
-	int r = attribute_read(cgroup, "cgroup.procs", 16 * BH_MAX_SUBTREE_PIDS, &text);
+	int r = cgroup_file_read(cgroup, "cgroup.procs", 16 * BH_MAX_SUBTREE_PIDS, &text);
 	char *end;
 	long pid;
 

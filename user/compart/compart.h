@@ -165,6 +165,9 @@ int cgroup_own_create(const char *name, char **ret_path,
 /* The same; one that is there does. */
 int cgroup_own_get(const char *name, char **ret_path, struct error *error);
 int cgroup_remove(const char *path);
+/* A file of a cgroup's directory, of at most `max` bytes, as a text of its own: 0 or -errno. */
+int cgroup_file_read(const char *cgroup, const char *name, size_t max, char **ret);
+int cgroup_file_write(const char *cgroup, const char *name, const char *text);
 int cgroup_freeze(const char *path, bool freeze, unsigned int deadline_ms, struct error *error);
 int cgroup_kill(const char *path, unsigned int deadline_ms, struct error *error);
 /* Thread group leaders, sorted, child cgroups too. -E2BIG past BH_MAX_SUBTREE_*. */

@@ -74,6 +74,9 @@ extern const struct choice settings_truth[];
 /* The values of hardlinks: as a truth value, older ones allowed. */
 extern const struct choice settings_hardlinks[];
 
+/* limits.c: what a command that is started may use. */
+int limits_take(struct loader *loader, const struct unit *unit);
+
 /* network.c: what may be reached, and whether members listen at loopback. */
 int network_take(struct loader *loader, const struct unit *unit);
 

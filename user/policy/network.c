@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <bulkhead/limits.h>
+#include "quantity.h"
 
 /* One of the list. */
 struct listed {
@@ -119,50 +120,13 @@ static int take_discloses(struct loader *loader, const struct listed *listed,
 	return 0;
 }
 
-/* Decimal digits up to `end`. */
-static int read_number(const char *text, const char *end, __s64 *ret)
-{
-	__s64 number = 0;
-
-	for (; text < end; text++) {
-		if (__builtin_mul_overflow(number, 10, &number) ||
-		    __builtin_add_overflow(number, *text - '0', &number))
-			return -ERANGE;
-	}
-	*ret = number;
-	return 0;
-}
-
-static int read_bytes(const char *text, __u64 *ret, struct destination_fault *ret_fault)
-{
-	static const struct {
-		const char *suffix;
-		unsigned int shift;
-	} units[] = {{"", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}};
-	const char *end = text + strspn(text, "0123456789");
-	__s64 number;
-	size_t i;
-
-	if (end == text || *text == '0')
-		return fault(ret_fault, 0, "write a number above 0, as in 200MiB");
-	for (i = 0; i < sizeof(units) / sizeof(*units); i++) {
-		if (strcmp(end, units[i].suffix) != 0)
-			continue;
-		if (read_number(text, end, &number) < 0 || number > INT64_MAX >> units[i].shift)
-			return fault(ret_fault, 0, "too many: write less than 8589934592GiB");
-		*ret = (__u64)number << units[i].shift;
-		return 0;
-	}
-	return fault(ret_fault, (size_t)(end - text),
-		     "write KiB, MiB or GiB behind the number, or nothing for bytes");
-}
-
 static int take_max_upload(struct loader *loader, const struct listed *listed,
 			   struct policy_destination *ret)
 {
 	struct destination_fault found;
 
-	if (read_bytes(listed->text->max_upload, &ret->max_upload, &found) < 0)
+	if (quantity_bytes(listed->text->max_upload, &ret->max_upload, &found.reason,
+			   &found.offset) < 0)
 		return fault_at(loader, listed, "max-upload", &found);
 	return 0;
 }

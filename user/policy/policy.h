@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include "automaton.h"
 #include "destination.h"
+#include "limits.h"
 
 enum existing_action { EXISTING_REFUSE, EXISTING_REPORT, EXISTING_REVOKE };
 enum existing_kind {
@@ -44,7 +45,8 @@ struct policy {
 	__u64 caps;	    /* capability bits that stay: a constant set in this version */
 	struct rule *rules; /* files, exec and unix of all files, in order of reading */
 	size_t nrules;
-	bool loopback; /* members may listen there, and connect to each other */
+	__u64 limits[LIMITS]; /* of a command that is started: enum limit_form */
+	bool loopback;	      /* members may listen there, and connect to each other */
 	/* In order of the text, at most BH_MAX_DESTINATIONS. No name has a port twice; of a wildcard and an entry that
 	 * has the name itself and the port, that one decides. */
 	struct policy_destination *egress;

@@ -108,6 +108,20 @@ static void write_existing(const struct text_existing *existing, FILE *to)
 	fputs("}\n", to);
 }
 
+static void write_limits(const struct text_limits *limits, FILE *to)
+{
+	const char *comma = "";
+
+	fputs("limits: {", to);
+	for (int i = 0; i < LIMITS; i++) {
+		if (!limits->values[i])
+			continue;
+		fprintf(to, "%s%s: %s", comma, limit_rows[i].key, limits->values[i]);
+		comma = ", ";
+	}
+	fputs("}\n", to);
+}
+
 static void write_settings(const struct text *text, const struct rewrite *rewrite, FILE *to)
 {
 	setting("version", text->version, to);
@@ -127,6 +141,8 @@ static void write_settings(const struct text *text, const struct rewrite *rewrit
 		setting("proc", text->proc, to);
 	setting("nested-sandbox", text->nested, to);
 	setting("hardlinks", text->hardlinks, to);
+	if (text->limits)
+		write_limits(text->limits, to);
 }
 
 static void write_file_rule(const struct text_rule *rule, FILE *to)

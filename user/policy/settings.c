@@ -65,6 +65,7 @@ static const struct main_key {
 	{"proc", NULL},
 	{"nested-sandbox", NULL},
 	{"hardlinks", NULL},
+	{"limits", NULL},
 	{"vars", NULL},
 	{"tests", NULL},
 };
@@ -250,7 +251,7 @@ int settings_take(struct loader *loader, const struct unit *unit)
 	size_t i;
 
 	if (check_required(loader, unit) < 0 || take_name(loader, unit) < 0 ||
-	    take_existing(loader, unit) < 0)
+	    take_existing(loader, unit) < 0 || limits_take(loader, unit) < 0)
 		return -EINVAL;
 	for (i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		if (take_choice(loader, unit, words[i].path, words[i].word, words[i].table,

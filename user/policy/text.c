@@ -86,6 +86,10 @@ static const cyaml_schema_field_t network_fields[] = {
 	CYAML_FIELD_END,
 };
 
+#define LIMIT_FIELD(name, key, form, fallback, least, most, what) \
+	WORD(key, struct text_limits, values[LIMIT_##name]),
+static const cyaml_schema_field_t limits_fields[] = {LIMITS_ROWS(LIMIT_FIELD) CYAML_FIELD_END};
+
 /* `network_` is the field of that key. */
 #define TEXT_FIELDS(network_)                                                                   \
 	WORD("version", struct text, version), WORD("name", struct text, name),                 \
@@ -95,6 +99,7 @@ static const cyaml_schema_field_t network_fields[] = {
 					existing_fields),                                       \
 		WORD("proc", struct text, proc), WORD("nested-sandbox", struct text, nested),   \
 		WORD("hardlinks", struct text, hardlinks),                                      \
+		CYAML_FIELD_MAPPING_PTR("limits", GIVEN, struct text, limits, limits_fields),   \
 		LIST("files", struct text, files, &rule_value),                                 \
 		LIST("exec", struct text, exec, &exec_value),                                   \
 		CYAML_FIELD_MAPPING_PTR("unix", GIVEN, struct text, unix_sockets, unix_fields), \

@@ -6,6 +6,7 @@
 #ifndef POLICY_TEXT_H
 #define POLICY_TEXT_H
 
+#include "limits.h"
 #include "outline.h"
 
 #define TEXT_RIGHTS 13 /* rights in BH_PERMS */
@@ -53,12 +54,17 @@ struct text_network {
 	unsigned int egress_count;
 };
 
+struct text_limits {
+	char *values[LIMITS];
+};
+
 struct text {
 	char *version, *name, *mode, *proc, *nested, *hardlinks;
 	char *closed; /* network: as a word */
 	struct text_network *network;
 	char **include, **vars;
 	struct text_existing *existing;
+	struct text_limits *limits;
 	struct text_rule *files;
 	struct text_exec *exec;
 	struct text_unix *unix_sockets;

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* bulkhead run: deadlines that nothing outlives, limits that hold, and the report of both. */
+#include "scene.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdint.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include "compart/compart.h"
+
+#define OWN_ROOT "/sys/fs/cgroup/bulkhead"
+#define POLICY "/run/limits.yaml"
+#define REPORT "/run/report.json"
+#define MAX_WORDS 24
+
+/* Beyond a deadline, on a busy host: the command's set-up before it, and its taking down. */
+#define SLACK_MS 40000
+
+struct act {
+	struct scene scene;
+	const char *argv[MAX_WORDS];
+	char text[512];
+	json_t *report;
+};
+
+static void act_done(struct act *a)
+{
+	json_decref(a->report);
+	scene_done(&a->scene);
+}
+#define _cleanup_act_ _cleanup_(act_done)
+
+/* The usual policy and a line more. */
+static int write_policy(const char *from, const char *line)
+{
+	_cleanup_fclose_ FILE *in = fopen(from, "re"), *out = fopen(POLICY, "we");
+	char text[4096];
+	size_t n;
+
+	if (!in || !out)
+		return -1;
+	n = fread(text, 1, sizeof(text), in);
+	return fwrite(text, 1, n, out) == n && fprintf(out, "%s\n", line) > 0 ? 0 : -1;
+}
+
+static int act_init(struct act *a, const char *limits)
+{
+	if (scene_init(&a->scene, "plain"))
+		return -1;
+	CHECK(write_policy(a->scene.policy, limits) == 0, "no policy");
+	return 0;
+}
+
+/* Its words: run's, those of the probe's verb, up to a NULL each. */
+static void act_words(struct act *a, const char *deadline, const char *const verb[])
+{
+	const char *const head[] = {"bulkhead",	  "run",      POLICY, "--var",
+				    a->scene.var, "--report", REPORT, NULL};
+	size_t n = 0;
+
+	for (size_t i = 0; head[i]; i++)
+		a->argv[n++] = head[i];
+	if (deadline) {
+		a->argv[n++] = "--deadline";
+		a->argv[n++] = deadline;
+	}
+	a->argv[n++] = "--";
+	a->argv[n++] = a->scene.probe;
+	for (size_t i = 0; verb[i] && n < MAX_WORDS - 1; i++)
+		a->argv[n++] = verb[i];
+	a->argv[n] = NULL;
+}
+
+static void act_read(struct act *a)
+{
+	json_decref(a->report);
+	a->report = json_load_file(REPORT, 0, NULL);
+}
+
+/* Its status. */
+static int act_run(struct act *a, const char *deadline, const char *const verb[])
+{
+	int r;
+
+	unlink(REPORT);
+	act_words(a, deadline, verb);
+	a->text[0] = 0;
+	r = program_print(a->argv, a->text, sizeof(a->text));
+	act_read(a);
+	return r;
+}
+
+static const char *reason(const struct act *a)
+{
+	const char *text = json_string_value(json_object_get(a->report, "reason"));
+
+	return text ? text : "(no report)";
+}
+
+static long long told(const struct act *a, const char *object, const char *key)
+{
+	const json_t *value = json_object_get(json_object_get(a->report, object), key);
+
+	return json_is_integer(value) ? json_integer_value(value) : -1;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* The cgroup of a run that is going on, or was; it has the policy's name in front. */
+static bool find_cgroup(char path[PATH_MAX])
+{
+	_cleanup_closedir_ DIR *dir = opendir(OWN_ROOT);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		if (strncmp(entry->d_name, "neg-plain-", 10))
+			continue;
+		snprintf(path, PATH_MAX, OWN_ROOT "/%.200s", entry->d_name);
+		return true;
+	}
+	return false;
+}
+
+/* Until what runs in it is more than the one who waits to be let go. */
+static bool await_members(char path[PATH_MAX], size_t wanted)
+{
+	_cleanup_free_ pid_t *pids = NULL;
+	size_t n = 0;
+
+	for (uint64_t end = now_ms() + READY_MS; now_ms() < end; usleep(50 * 1000)) {
+		free(TAKE_PTR(pids));
+		if (find_cgroup(path) && cgroup_pids(path, &pids, &n) == 0 && n >= wanted)
+			return true;
+	}
+	return false;
+}
+
+static bool await_empty(const char *path, uint64_t ms)
+{
+	_cleanup_free_ char *events = NULL;
+
+	for (uint64_t end = now_ms() + ms; now_ms() < end; usleep(50 * 1000)) {
+		free(TAKE_PTR(events));
+		if (cgroup_file_read(path, "cgroup.events", 256, &events) ||
+		    strstr(events, "populated 0"))
+			return true;
+	}
+	return false;
+}
+
+static int deadline_of(struct act *a, const char *way)
+{
+	const char *const verb[] = {"live", way, NULL};
+	uint64_t begun = now_ms(), took;
+	char path[PATH_MAX];
+	int r = act_run(a, "3s", verb);
+
+	took = now_ms() - begun;
+	CHECK(r == 124, "%s: status %d: %s", way, r, a->text);
+	CHECK(!strcmp(reason(a), "deadline"), "%s: the reason is %s", way, reason(a));
+	CHECK(took >= 2500 && took < SLACK_MS, "%s: it took %llu ms", way,
+	      (unsigned long long)took);
+	CHECK(told(a, "limits", "wall_ms") == 3000, "%s: a deadline of %lld ms", way,
+	      told(a, "limits", "wall_ms"));
+	CHECK(!find_cgroup(path), "%s: %s is left", way, path);
+	return 0;
+}
+
+/* Whatever it does, nothing of it is there after its deadline. */
+static int case_deadline(struct kern *kern _unused_)
+{
+	static const char *const ways[] = {"plainly", "deaf",	"own-session", "orphan",
+					   "stopped", "traced", "storm"};
+	_cleanup_act_ struct act a = {};
+	int r = act_init(&a, "limits: {processes: 256}");
+
+	for (size_t i = 0; r == 0 && i < sizeof(ways) / sizeof(*ways); i++)
+		r = deadline_of(&a, ways[i]);
+	return r;
+}
+
+/* Asked to end, it ends; what does not listen, a tenth of its time later. */
+static int case_cancelled(struct kern *kern _unused_)
+{
+	const char *const verb[] = {"live", "deaf", NULL};
+	_cleanup_act_ struct act a = {};
+	char path[PATH_MAX];
+	pid_t pid;
+	int r;
+
+	if (act_init(&a, "limits: {wall: 30s}"))
+		return -1;
+	unlink(REPORT);
+	act_words(&a, NULL, verb);
+	pid = program_start(a.argv, -1);
+	CHECK(pid > 0 && await_members(path, 1), "it does not run");
+	usleep(2000 * 1000); /* it is deaf by then */
+	kill(pid, SIGTERM);
+	r = cell_wait_ms(pid, SLACK_MS, true);
+	act_read(&a);
+	CHECK(r == 128 + SIGKILL && !strcmp(reason(&a), "cancelled"), "status %d: %s", r,
+	      reason(&a));
+	CHECK(told(&a, "usage", "wall_ms") < 20000, "it took %lld ms",
+	      told(&a, "usage", "wall_ms"));
+	CHECK(!find_cgroup(path), "%s is left", path);
+	return 0;
+}
+
+/* Who supervises is killed: the watchdog has the deadline, too, and the next run takes away what is left. */
+static int case_supervisor_dies(struct kern *kern _unused_)
+{
+	const char *const verb[] = {"live", "own-session", NULL}, *const next[] = {"read",
+										   FIXTURE_OPEN,
+										   NULL};
+	_cleanup_act_ struct act a = {};
+	char path[PATH_MAX], other[PATH_MAX];
+	pid_t pid;
+
+	if (act_init(&a, "limits: {wall: 8s}"))
+		return -1;
+	act_words(&a, NULL, verb);
+	pid = program_start(a.argv, -1);
+	CHECK(pid > 0 && await_members(path, 2), "it does not run");
+	kill(pid, SIGKILL);
+	cell_wait(pid);
+	usleep(500 * 1000);
+	CHECK(!await_empty(path, 500), "it ended with who supervised it, before its deadline");
+	CHECK(await_empty(path, SLACK_MS), "it is there after its deadline");
+	CHECK(act_run(&a, NULL, next) == 0 && !strncmp(a.text, "ALLOWED", 7), "the next one: %s",
+	      a.text);
+	CHECK(!find_cgroup(other), "%s is left", other);
+	return 0;
+}
+
+static int case_leaves_behind(struct kern *kern _unused_)
+{
+	const char *const verb[] = {"leave-behind", NULL};
+	_cleanup_act_ struct act a = {};
+	char path[PATH_MAX];
+	int r;
+
+	if (act_init(&a, "limits: {wall: 60s}"))
+		return -1;
+	r = act_run(&a, NULL, verb);
+	CHECK(r == 0 && !strncmp(a.text, "ALLOWED", 7), "status %d: %s", r, a.text);
+	CHECK(!strcmp(reason(&a), "exit"), "the reason is %s", reason(&a));
+	CHECK(!find_cgroup(path), "%s is left", path);
+	return 0;
+}
+
+static int case_memory(struct kern *kern _unused_)
+{
+	const char *const verb[] = {"hog", NULL};
+	_cleanup_act_ struct act a = {};
+	int r;
+
+	if (act_init(&a, "limits: {wall: 120s, memory: 32MiB}"))
+		return -1;
+	r = act_run(&a, NULL, verb);
+	CHECK(r == 128 + SIGKILL, "status %d: %s", r, a.text);
+	CHECK(!strcmp(reason(&a), "memory") && told(&a, "usage", "memory_kills") >= 1,
+	      "the reason is %s, %lld killed", reason(&a), told(&a, "usage", "memory_kills"));
+	CHECK(told(&a, "usage", "memory_peak_bytes") <= 32 << 20, "it had %lld",
+	      told(&a, "usage", "memory_peak_bytes"));
+	return 0;
+}
+
+/* The same act under a limit and under a larger one. */
+static int limited(const char *limits, const char *const verb[], const char *says, int status,
+		   const char *why)
+{
+	_cleanup_act_ struct act a = {};
+	int r;
+
+	if (act_init(&a, limits))
+		return -1;
+	r = act_run(&a, NULL, verb);
+	CHECK(r == status && !strncmp(a.text, says, strlen(says)), "%s: status %d: %s", limits, r,
+	      a.text);
+	CHECK(!strcmp(reason(&a), why), "%s: the reason is %s", limits, reason(&a));
+	return 0;
+}
+
+static int case_processes(struct kern *kern _unused_)
+{
+	const char *const verb[] = {"fork-many", "64", NULL};
+	int r = limited("limits: {wall: 60s, processes: 128}", verb, "ALLOWED", 0, "exit");
+
+	return r ? r : limited("limits: {wall: 60s, processes: 32}", verb, "OTHER 11", 0, "exit");
+}
+
+static int case_open_files(struct kern *kern _unused_)
+{
+	const char *const verb[] = {"open-many", "64", NULL};
+	int r = limited("limits: {wall: 60s, open-files: 128}", verb, "ALLOWED", 0, "exit");
+
+	return r ? r : limited("limits: {wall: 60s, open-files: 32}", verb, "OTHER 24", 0, "exit");
+}
+
+static int case_file_size(struct kern *kern _unused_)
+{
+	const char *const verb[] = {"grow", FIXTURE_WORK "/grows", "131072", NULL};
+	int r = limited("limits: {wall: 60s, file-size: 128KiB}", verb, "ALLOWED", 0, "exit");
+
+	return r ? r
+		 : limited("limits: {wall: 60s, file-size: 64KiB}", verb, "", 128 + SIGXFSZ,
+			   "file-size");
+}
+
+static int says_file(const char *path, const char *file, const char *wanted)
+{
+	_cleanup_free_ char *text = NULL;
+
+	CHECK(cgroup_file_read(path, file, 256, &text) == 0, "no %s", file);
+	CHECK(!strcmp(text, wanted), "%s is %s", file, text);
+	return 0;
+}
+
+/* The kernel has what the policy says, before the command runs. */
+static int case_controllers(struct kern *kern _unused_)
+{
+	const char *const verb[] = {"live", "plainly", NULL};
+	_cleanup_act_ struct act a = {};
+	char path[PATH_MAX];
+	pid_t pid;
+	int r;
+
+	if (act_init(&a,
+		     "limits: {wall: 60s, cpu: 150%, processes: 64, memory: 64MiB, swap: 1MiB}"))
+		return -1;
+	act_words(&a, NULL, verb);
+	pid = program_start(a.argv, -1);
+	CHECK(pid > 0 && await_members(path, 1), "it does not run");
+	r = says_file(path, "cpu.max", "150000 100000\n");
+	if (r == 0)
+		r = says_file(path, "pids.max", "64\n");
+	if (r == 0)
+		r = says_file(path, "memory.max", "67108864\n");
+	if (r == 0 && access("/proc/swaps", F_OK) == 0)
+		r = says_file(path, "memory.swap.max", "1048576\n");
+	kill(pid, SIGTERM);
+	cell_wait_ms(pid, SLACK_MS, true);
+	return r;
+}
+
+static int refused(struct act *a, const char *deadline, const char *says)
+{
+	char command[2048];
+	const char *const argv[] = {"sh", "-c", command, NULL};
+	int r;
+
+	snprintf(command, sizeof(command),
+		 "exec bulkhead run " POLICY
+		 " --var %.200s --deadline %s -- %.200s read " FIXTURE_OPEN " 2>&1",
+		 a->scene.var, deadline, a->scene.probe);
+	r = program_print(argv, a->text, sizeof(a->text));
+	CHECK(r == 125 && strstr(a->text, says), "--deadline %s: status %d: %s", deadline, r,
+	      a->text);
+	return 0;
+}
+
+/* Less than the policy's may be asked for; more, or what is no time, runs nothing. */
+static int case_asked_too_much(struct kern *kern _unused_)
+{
+	const char *const verb[] = {"read", FIXTURE_OPEN, NULL};
+	_cleanup_act_ struct act a = {};
+	int r;
+
+	if (act_init(&a, "limits: {wall: 60s}"))
+		return -1;
+	r = refused(&a, "61s", "wall, is 1m");
+	if (r == 0)
+		r = refused(&a, "0s", "1s to 365d");
+	if (r == 0)
+		r = refused(&a, "-1s", "a number and s, m, h or d");
+	if (r == 0)
+		r = refused(&a, "99999999999999999999s", "1s to 365d");
+	if (r)
+		return r;
+	r = act_run(&a, "60s", verb);
+	CHECK(r == 0 && !strncmp(a.text, "ALLOWED", 7), "all of it: status %d: %s", r, a.text);
+	return 0;
+}
+
+const struct test_case run_cases[] = {{"run/deadline", case_deadline, CASE_ALLOWS},
+				      {"run/cancelled", case_cancelled, CASE_ALLOWS},
+				      {"run/supervisor-dies", case_supervisor_dies, CASE_ALLOWS},
+				      {"run/leaves-behind", case_leaves_behind, CASE_ALLOWS},
+				      {"run/memory", case_memory, CASE_ALLOWS},
+				      {"run/processes", case_processes, CASE_ALLOWS},
+				      {"run/open-files", case_open_files, CASE_ALLOWS},
+				      {"run/file-size", case_file_size, CASE_ALLOWS},
+				      {"run/controllers", case_controllers, CASE_ALLOWS},
+				      {"run/asked-too-much", case_asked_too_much, CASE_ALLOWS},
+				      {}};
