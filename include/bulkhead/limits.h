@@ -114,6 +114,8 @@
 /* Different [...] of one policy: each can split the classes of bytes, and is compared with each. At
  * the bound: the policy does not load. */
 #define BH_MAX_SETS 1024
+/* Entries of a policy's environment: pass and set, each; more are a mistake. At the bound: it does not load. */
+#define BH_MAX_ENVIRONMENT 256
 /* Policy files one policy may be made of, and how deep they include each other. At the bound: it
  * does not load. */
 #define BH_MAX_INCLUDES 64

@@ -392,14 +392,60 @@ static int case_asked_too_much(struct kern *kern _unused_)
 	return 0;
 }
 
-const struct test_case run_cases[] = {{"run/deadline", case_deadline, CASE_ALLOWS},
-				      {"run/cancelled", case_cancelled, CASE_ALLOWS},
-				      {"run/supervisor-dies", case_supervisor_dies, CASE_ALLOWS},
-				      {"run/leaves-behind", case_leaves_behind, CASE_ALLOWS},
-				      {"run/memory", case_memory, CASE_ALLOWS},
-				      {"run/processes", case_processes, CASE_ALLOWS},
-				      {"run/open-files", case_open_files, CASE_ALLOWS},
-				      {"run/file-size", case_file_size, CASE_ALLOWS},
-				      {"run/controllers", case_controllers, CASE_ALLOWS},
-				      {"run/asked-too-much", case_asked_too_much, CASE_ALLOWS},
-				      {}};
+struct variable {
+	const char *name, *value, *says;
+};
+
+static const struct variable variables[] = {
+	{"GITHUB_TOKEN", "kept-as-a-secret", "OTHER 2"},
+	{"LD_PRELOAD", "/none.so", "OTHER 2"},
+	{"OTHER", "1", "OTHER 2"},
+	{"LISTED", "1", "ALLOWED"},
+	{"LISTED_COPY", "has kept-as-a-secret in it", "OTHER 2"},
+};
+#define NVARIABLES (sizeof(variables) / sizeof(*variables))
+
+static int look_for(struct act *a, const struct variable *variable)
+{
+	const char *const verb[] = {"variable", variable->name, variable->value, NULL};
+
+	act_run(a, NULL, verb);
+	CHECK(!strncmp(a->text, variable->says, strlen(variable->says)), "%s: %s", variable->name,
+	      a->text);
+	return 0;
+}
+
+/* What the policy lists of the caller's, and no credential by any name. */
+static int case_environment(struct kern *kern _unused_)
+{
+	const char *const privileges[] = {"no-new-privileges", NULL};
+	_cleanup_act_ struct act a = {};
+	int r = act_init(&a, "environment: {pass: [LISTED*]}");
+
+	for (size_t i = 0; i < NVARIABLES; i++)
+		setenv(variables[i].name, variables[i].value, 1);
+	for (size_t i = 0; r == 0 && i < NVARIABLES; i++)
+		r = look_for(&a, &variables[i]);
+	for (size_t i = 0; i < NVARIABLES; i++)
+		unsetenv(variables[i].name);
+	if (r)
+		return r;
+	act_run(&a, NULL, privileges);
+	CHECK(!strncmp(a.text, "ALLOWED", 7), "new privileges: %s", a.text);
+	return 0;
+}
+
+const struct test_case run_cases[] = {
+	{"run/deadline", case_deadline, CASE_ALLOWS},
+	{"run/cancelled", case_cancelled, CASE_ALLOWS},
+	{"run/supervisor-dies", case_supervisor_dies, CASE_ALLOWS},
+	{"run/leaves-behind", case_leaves_behind, CASE_ALLOWS},
+	{"run/memory", case_memory, CASE_ALLOWS},
+	{"run/processes", case_processes, CASE_ALLOWS},
+	{"run/open-files", case_open_files, CASE_ALLOWS},
+	{"run/file-size", case_file_size, CASE_ALLOWS},
+	{"run/controllers", case_controllers, CASE_ALLOWS},
+	{"run/environment", case_environment, CASE_ALLOWS},
+	{"run/asked-too-much", case_asked_too_much, CASE_ALLOWS},
+	{},
+};

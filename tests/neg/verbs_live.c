@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -151,12 +152,33 @@ VERB(open_many)
 	return 0;
 }
 
+/* A variable that it was started with. */
+VERB(variable)
+{
+	const char *value = getenv(argv[1]);
+
+	if (!value || (argc > 2 && strcmp(value, argv[2]))) {
+		errno = ENOENT;
+		return failed();
+	}
+	return 0;
+}
+
+/* No program gives it more than it has. */
+VERB(no_new_privileges)
+{
+	errno = EPERM;
+	return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? 0 : failed();
+}
+
 const struct verb live_verbs[] = {
 	{"live", 1, verb_live, "WAY"},
 	{"leave-behind", 0, verb_leave_behind, ""},
 	{"hog", 0, verb_hog, ""},
 	{"fork-many", 1, verb_fork_many, "NUMBER"},
 	{"grow", 2, verb_grow, "FILE BYTES"},
+	{"variable", 1, verb_variable, "NAME [VALUE]"},
+	{"no-new-privileges", 0, verb_no_new_privileges, ""},
 	{"open-many", 1, verb_open_many, "NUMBER"},
 	{},
 };

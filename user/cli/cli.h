@@ -83,6 +83,7 @@ int cmd_grant(const struct arguments *arguments, struct error *error);
 int cmd_revoke(const struct arguments *arguments, struct error *error);
 int cmd_egress(const struct arguments *arguments, struct error *error);
 int cmd_doctor(const struct arguments *arguments, struct error *error);
+int cmd_env(const struct arguments *arguments, struct error *error);
 int cmd_run(const struct arguments *arguments, struct error *error);
 int cmd_stop(const struct arguments *arguments, struct error *error);
 int cmd_admit(const struct arguments *arguments, struct error *error);

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -21,6 +22,7 @@
 #include "compart/compart.h"
 #include "compart/policies.h"
 #include "base/clock.h"
+#include "launch/environment.h"
 #include "launch/life.h"
 #include "launch/limits.h"
 #include "launch/report.h"
@@ -42,6 +44,7 @@ struct run {
 	struct life life;
 	struct watchdog watchdog;
 	__u64 limits[LIMITS];
+	struct environment environment;
 	time_t started;
 	FILE *report; /* NULL: none is wanted */
 	int go;	      /* a byte lets the child go on, end of file ends it */
@@ -72,8 +75,11 @@ static void child_main(const struct run *run, int go, int failure, const sigset_
 
 	close_but(go, failure);
 	sigprocmask(SIG_SETMASK, mask, NULL);
-	if (read(go, &byte, 1) != 1 || limits_set_process(run->limits) < 0)
+	if (read(go, &byte, 1) != 1 || limits_set_process(run->limits) < 0 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		_exit(RUN_FAILED);
+	/* Its own PATH is searched. */
+	environ = run->environment.strings;
 	execvp(command[0], command);
 	error = errno;
 	if (write(failure, &error, sizeof(error)) != sizeof(error))
@@ -212,6 +218,9 @@ static int check_policy(struct run *run, char **ret_name)
 	if (asprintf(ret_name, "%s-%d-%08x", policy->name, getpid(), number) < 0)
 		return fail(run, ENOMEM, "name");
 	memcpy(run->limits, policy->limits, sizeof(run->limits));
+	r = environment_build(policy, environ, &run->environment);
+	if (r < 0)
+		return fail(run, -r, "environment");
 	r = take_deadline(run);
 	if (r == 0)
 		r = open_report(run);
@@ -426,6 +435,7 @@ static void leave(struct run *run, int *status)
 	free(run->cgroup);
 	if (run->report)
 		fclose(run->report);
+	environment_done(&run->environment);
 	cleanup_closep(&run->go);
 	cleanup_closep(&run->failure);
 	cleanup_closep(&run->life.pidfd);

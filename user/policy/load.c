@@ -178,6 +178,8 @@ static int take_unit(struct loader *loader, struct unit *unit, bool main_file)
 	if (r < 0)
 		return r;
 	r = take_vars(loader, unit);
+	if (r == 0 && main_file)
+		r = environment_take(loader, unit);
 	if (r < 0)
 		return r;
 	r = take_includes(loader, unit);

@@ -77,6 +77,10 @@ extern const struct choice settings_hardlinks[];
 /* limits.c: what a command that is started may use. */
 int limits_take(struct loader *loader, const struct unit *unit);
 
+/* environment.c: what a command that is started finds in it. After the variables are known. */
+int environment_take(struct loader *loader, const struct unit *unit);
+void environment_free(struct policy_environment *environment);
+
 /* network.c: what may be reached, and whether members listen at loopback. */
 int network_take(struct loader *loader, const struct unit *unit);
 

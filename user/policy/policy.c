@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/cleanup.h"
+#include "load.h"
 #include "resolve.h"
 
 struct perm_name {
@@ -58,6 +59,7 @@ void policy_free(struct policy *policy)
 		free(policy->egress[i].discloses);
 	for (i = 0; i < policy->nfiles; i++)
 		free(policy->files[i]);
+	environment_free(&policy->environment);
 	free(policy->rules);
 	free(policy->egress);
 	free(policy->files);

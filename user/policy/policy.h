@@ -33,6 +33,13 @@ struct policy_destination {
 	struct place place;
 };
 
+/* Of a command that is started. */
+struct policy_environment {
+	char **pass, **set; /* names, some with a * behind; NAME=VALUE. NULL-terminated, or NULL */
+	size_t npass, nset;
+	char *home, *tmpdir; /* of the variables HOME and TMPDIR; NULL: the policy has none */
+};
+
 struct policy {
 	char name[BH_NAME_SIZE];
 	char *path; /* of the main file */
@@ -45,6 +52,7 @@ struct policy {
 	__u64 caps;	    /* capability bits that stay: a constant set in this version */
 	struct rule *rules; /* files, exec and unix of all files, in order of reading */
 	size_t nrules;
+	struct policy_environment environment;
 	__u64 limits[LIMITS]; /* of a command that is started: enum limit_form */
 	bool loopback;	      /* members may listen there, and connect to each other */
 	/* In order of the text, at most BH_MAX_DESTINATIONS. No name has a port twice; of a wildcard and an entry that

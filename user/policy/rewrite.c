@@ -122,6 +122,21 @@ static void write_limits(const struct text_limits *limits, FILE *to)
 	fputs("}\n", to);
 }
 
+static void write_environment(const struct text_environment *environment, FILE *to)
+{
+	fputs("environment:\n", to);
+	if (environment->pass_count) {
+		fputs("  pass: ", to);
+		words(environment->pass, environment->pass_count, to);
+		putc('\n', to);
+	}
+	if (environment->set_count) {
+		fputs("  set: ", to);
+		words(environment->set, environment->set_count, to);
+		putc('\n', to);
+	}
+}
+
 static void write_settings(const struct text *text, const struct rewrite *rewrite, FILE *to)
 {
 	setting("version", text->version, to);
@@ -143,6 +158,8 @@ static void write_settings(const struct text *text, const struct rewrite *rewrit
 	setting("hardlinks", text->hardlinks, to);
 	if (text->limits)
 		write_limits(text->limits, to);
+	if (text->environment)
+		write_environment(text->environment, to);
 }
 
 static void write_file_rule(const struct text_rule *rule, FILE *to)

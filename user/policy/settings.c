@@ -66,6 +66,7 @@ static const struct main_key {
 	{"nested-sandbox", NULL},
 	{"hardlinks", NULL},
 	{"limits", NULL},
+	{"environment", NULL},
 	{"vars", NULL},
 	{"tests", NULL},
 };

@@ -90,6 +90,12 @@ static const cyaml_schema_field_t network_fields[] = {
 	WORD(key, struct text_limits, values[LIMIT_##name]),
 static const cyaml_schema_field_t limits_fields[] = {LIMITS_ROWS(LIMIT_FIELD) CYAML_FIELD_END};
 
+static const cyaml_schema_field_t environment_fields[] = {
+	WORDS("pass", struct text_environment, pass),
+	WORDS("set", struct text_environment, set),
+	CYAML_FIELD_END,
+};
+
 /* `network_` is the field of that key. */
 #define TEXT_FIELDS(network_)                                                                   \
 	WORD("version", struct text, version), WORD("name", struct text, name),                 \
@@ -99,6 +105,8 @@ static const cyaml_schema_field_t limits_fields[] = {LIMITS_ROWS(LIMIT_FIELD) CY
 					existing_fields),                                       \
 		WORD("proc", struct text, proc), WORD("nested-sandbox", struct text, nested),   \
 		WORD("hardlinks", struct text, hardlinks),                                      \
+		CYAML_FIELD_MAPPING_PTR("environment", GIVEN, struct text, environment,         \
+					environment_fields),                                    \
 		CYAML_FIELD_MAPPING_PTR("limits", GIVEN, struct text, limits, limits_fields),   \
 		LIST("files", struct text, files, &rule_value),                                 \
 		LIST("exec", struct text, exec, &exec_value),                                   \

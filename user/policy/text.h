@@ -58,6 +58,11 @@ struct text_limits {
 	char *values[LIMITS];
 };
 
+struct text_environment {
+	char **pass, **set;
+	unsigned int pass_count, set_count;
+};
+
 struct text {
 	char *version, *name, *mode, *proc, *nested, *hardlinks;
 	char *closed; /* network: as a word */
@@ -65,6 +70,7 @@ struct text {
 	char **include, **vars;
 	struct text_existing *existing;
 	struct text_limits *limits;
+	struct text_environment *environment;
 	struct text_rule *files;
 	struct text_exec *exec;
 	struct text_unix *unix_sockets;

@@ -212,6 +212,15 @@ int vars_expand(struct vars *vars, const char *text, char **ret, struct error *e
 	return 0;
 }
 
+const char *vars_value(struct vars *vars, const char *name)
+{
+	struct var *var = find(vars, name, strlen(name));
+
+	if (var)
+		var->used = true;
+	return var ? var->value : NULL;
+}
+
 const char *vars_unused(const struct vars *vars)
 {
 	size_t i;

@@ -25,6 +25,8 @@ void vars_done(struct vars *vars);
 /* Sets from "NAME=value". 0, -EINVAL with a reason, -ENOMEM. A value set twice by the same side is
  * refused; one fixed before stays. */
 int vars_set(struct vars *vars, const char *assignment, bool fixed, struct error *error);
+/* The value of a variable, as a glob would have it; NULL: there is none of that name. */
+const char *vars_value(struct vars *vars, const char *name);
 /* *ret: `text` with every ${NAME} replaced (malloc'ed). 0, -EINVAL with a reason, -ENOMEM. */
 int vars_expand(struct vars *vars, const char *text, char **ret, struct error *error);
 /* A variable the caller set and nothing asked for, or NULL. */
