@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include "compart/compart.h"
 
@@ -398,7 +399,7 @@ struct variable {
 
 static const struct variable variables[] = {
 	{"GITHUB_TOKEN", "kept-as-a-secret", "OTHER 2"},
-	{"LD_PRELOAD", "/none.so", "OTHER 2"},
+	{"NODE_OPTIONS", "--require=/none.js", "OTHER 2"},
 	{"OTHER", "1", "OTHER 2"},
 	{"LISTED", "1", "ALLOWED"},
 	{"LISTED_COPY", "has kept-as-a-secret in it", "OTHER 2"},
@@ -435,6 +436,51 @@ static int case_environment(struct kern *kern _unused_)
 	return 0;
 }
 
+#define PRIVATE "/run/bulkhead-run"
+#define LEFT PRIVATE "/neg-plain-1-00000000"
+
+static const char private_policy[] =
+	"version: 1\nname: neg-plain\nvars: [\"PROBE=/lab/probe\"]\nmode: enforce\n"
+	"existing: {default: refuse, keep: [stdio]}\nnetwork: none\n"
+	"environment: {home: private, tmpdir: private}\n"
+	"files:\n  - {allow: [write, create], on: [\"${HOME}/**\", \"${TMPDIR}/**\"]}\n"
+	"exec:\n  - {on: [\"${PROBE}\"]}\n";
+
+static bool has_entries(const char *path)
+{
+	_cleanup_closedir_ DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			return true;
+	return false;
+}
+
+/* A HOME and a TMPDIR for the time of the run; what a killed run left goes with the next. */
+static int case_private(struct kern *kern _unused_)
+{
+	const char *const verb[] = {"make-at-home", NULL};
+	_cleanup_act_ struct act a = {};
+	FILE *out;
+	int r;
+
+	if (scene_init(&a.scene, "plain"))
+		return -1;
+	out = fopen(POLICY, "we");
+	CHECK(out && fputs(private_policy, out) >= 0 && !fclose(out), "no policy");
+	r = act_run(&a, NULL, verb);
+	CHECK(r == 0 && !strncmp(a.text, "ALLOWED", 7), "status %d: %s", r, a.text);
+	CHECK(access(PRIVATE, F_OK) == 0 && !has_entries(PRIVATE), "something is left");
+	CHECK(mkdir(LEFT, 0700) == 0 && mkdir(LEFT "/home", 0700) == 0 &&
+		      mkdir(LEFT "/home/d", 0) == 0 && symlink(FIXTURE, LEFT "/home/l") == 0,
+	      "no fixture");
+	r = act_run(&a, NULL, verb);
+	CHECK(r == 0 && !has_entries(PRIVATE), "what was left is there (status %d)", r);
+	CHECK(access(FIXTURE_OPEN, R_OK) == 0, "a link was followed");
+	return 0;
+}
+
 const struct test_case run_cases[] = {
 	{"run/deadline", case_deadline, CASE_ALLOWS},
 	{"run/cancelled", case_cancelled, CASE_ALLOWS},
@@ -445,6 +491,7 @@ const struct test_case run_cases[] = {
 	{"run/open-files", case_open_files, CASE_ALLOWS},
 	{"run/file-size", case_file_size, CASE_ALLOWS},
 	{"run/controllers", case_controllers, CASE_ALLOWS},
+	{"run/private", case_private, CASE_ALLOWS},
 	{"run/environment", case_environment, CASE_ALLOWS},
 	{"run/asked-too-much", case_asked_too_much, CASE_ALLOWS},
 	{},

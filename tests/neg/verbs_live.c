@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -164,6 +165,23 @@ VERB(variable)
 	return 0;
 }
 
+static int make_in(const char *variable)
+{
+	const char *directory = getenv(variable);
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/made", directory ? directory : "");
+	return result_fd(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+}
+
+/* A file in its HOME, and one in its TMPDIR. */
+VERB(make_at_home)
+{
+	int r = make_in("HOME");
+
+	return r ? r : make_in("TMPDIR");
+}
+
 /* No program gives it more than it has. */
 VERB(no_new_privileges)
 {
@@ -178,6 +196,7 @@ const struct verb live_verbs[] = {
 	{"fork-many", 1, verb_fork_many, "NUMBER"},
 	{"grow", 2, verb_grow, "FILE BYTES"},
 	{"variable", 1, verb_variable, "NAME [VALUE]"},
+	{"make-at-home", 0, verb_make_at_home, ""},
 	{"no-new-privileges", 0, verb_no_new_privileges, ""},
 	{"open-many", 1, verb_open_many, "NUMBER"},
 	{},

@@ -333,9 +333,36 @@ static void test_paths(void **state)
 	policy_free(policy);
 }
 
+/* Where nothing runs, rules stand for a place that is nobody's; a run has its own. */
+static void test_private(void **state)
+{
+#define PRIVATE_TEXT                                           \
+	HEAD "environment: {home: private, tmpdir: private}\n" \
+	     "files: [{allow: [read], on: ['${HOME}/**', '${TMPDIR}/x']}]\n"
+	const char *const vars[] = {"HOME=/run/h", "TMPDIR=/run/t", NULL};
+	const struct policy_options options = {.text = PRIVATE_TEXT, .vars = vars};
+	struct policy *policy = load_text(PRIVATE_TEXT);
+	struct error error = {0};
+
+	(void)state;
+	assert_true(policy->environment.private_home && policy->environment.private_tmpdir);
+	assert_string_equal(policy->environment.home, "/run/bulkhead-run/t/home");
+	assert_string_equal(policy->environment.tmpdir, "/run/bulkhead-run/t/tmp");
+	assert_string_equal(policy->rules[0].glob, "/run/bulkhead-run/t/home/**");
+	policy_free(policy);
+	assert_int_equal(policy_load("t.yaml", &options, &policy, &error), 0);
+	assert_string_equal(policy->environment.home, "/run/h");
+	assert_string_equal(policy->rules[1].glob, "/run/t/x");
+	policy_free(policy);
+}
+
 static const struct {
 	const char *environment, *error;
 } bad[] = {
+	{"{home: /root}", "5:21: environment.home: \"/root\" is no value of it: write private"},
+	{"{tmpdir: [private]}", "environment.tmpdir must be one word"},
+	{"{home: private}\nvars: [HOME=/srv/x]",
+	 "5:21: home is made for each run: leave HOME out of vars"},
 	{"{pass: [GITHUB_TOKEN]}", "5:22: GITHUB_TOKEN is never passed: a credential, by its name"},
 	{"{pass: [A, LD_PRELOAD]}", "5:25: LD_PRELOAD is never passed: changes what code runs"},
 	{"{pass: [SSH_AUTH_SOCK]}", "SSH_AUTH_SOCK is never passed: leads to a daemon"},
@@ -351,7 +378,7 @@ static const struct {
 	{"{set: [NODE_OPTIONS=--require=/x]}", "NODE_OPTIONS is never passed"},
 	{"{set: ['A=${NONE}']}", "5:21: variable NONE is not set"},
 	{"{set: ['A=ghp_AAAAAAAAAAAAAAAAAAAAAAAA']}", "5:21: A has a GitHub token in it"},
-	{"{keep: [A]}", "unknown key keep: write one of pass, set"},
+	{"{keep: [A]}", "unknown key keep: write one of home, tmpdir, pass, set"},
 	{"none", "environment must be a mapping"},
 	{"{pass: []}", "environment.pass is empty"},
 };
@@ -399,7 +426,8 @@ int main(void)
 		cmocka_unit_test(test_variables), cmocka_unit_test(test_passed),
 		cmocka_unit_test(test_never),	  cmocka_unit_test(test_names),
 		cmocka_unit_test(test_values),	  cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_bad),	  cmocka_unit_test(test_rewrite),
+		cmocka_unit_test(test_private),	  cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_rewrite),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

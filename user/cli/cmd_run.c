@@ -10,6 +10,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -25,6 +27,7 @@
 #include "launch/environment.h"
 #include "launch/life.h"
 #include "launch/limits.h"
+#include "launch/private.h"
 #include "launch/report.h"
 
 #define RUN_FAILED 125 /* as env(1) and timeout(1) do */
@@ -33,14 +36,16 @@
 #define RUN_KILL_MS 30000 /* 5,000 sleepers take seven seconds and more on a slow machine */
 /* Where watchdogs stand: who ends the unit or the session of this command does not end them. */
 #define WATCHDOGS "watchdogs"
-
-DEFINE_CLEANUP(struct policy *, policy_free)
+#define RUN_OWN_VARS 2 /* HOME and TMPDIR */
 
 struct run {
 	const struct arguments *arguments;
 	struct kern *kern;
 	struct compartment *compartment;
-	char *cgroup;
+	struct policy *policy; /* as it is in force: with the run's own directories */
+	const char **vars;     /* NULL-terminated */
+	char **own;	       /* those of them that are this run's own */
+	char *name, *cgroup;
 	struct life life;
 	struct watchdog watchdog;
 	__u64 limits[LIMITS];
@@ -49,7 +54,6 @@ struct run {
 	FILE *report; /* NULL: none is wanted */
 	int go;	      /* a byte lets the child go on, end of file ends it */
 	int failure;  /* errno of its exec; end of file when that went well */
-	bool egress;  /* its policy lists destinations, which the agent serves */
 	struct error *error;
 };
 
@@ -162,7 +166,7 @@ static int wait_outlets(struct run *run)
 	_cleanup_json_ json_t *reply = NULL;
 	int r;
 
-	if (!run->egress)
+	if (!run->policy->negress)
 		return 0;
 	r = agent_call(json_pack("{s:s, s:s}", "request", "outlets", "cgroup", run->cgroup), &reply,
 		       run->error);
@@ -203,29 +207,75 @@ static int open_report(struct run *run)
 	return run->report ? 0 : fail(run, errno, path);
 }
 
-static int check_policy(struct run *run, char **ret_name)
+static int load_policy(struct run *run, const char *const *vars, struct policy **ret)
 {
-	_cleanup_(cleanup_policy_free) struct policy *policy = NULL;
-	const struct policy_options options = {.include_dir = policies_dir(),
-					       .vars = run->arguments->vars};
-	unsigned int number = 0;
-	int r = policy_load(run->arguments->words[0], &options, &policy, run->error);
+	const struct policy_options options = {.include_dir = policies_dir(), .vars = vars};
 
-	if (r < 0)
-		return r;
+	return policy_load(run->arguments->words[0], &options, ret, run->error);
+}
+
+static int choose_name(struct run *run, const char *policy)
+{
+	unsigned int number = 0;
+
 	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) < 0)
 		number = 0;
-	if (asprintf(ret_name, "%s-%d-%08x", policy->name, getpid(), number) < 0)
+	if (asprintf(&run->name, "%s-%d-%08x", policy, getpid(), number) < 0) {
+		run->name = NULL;
 		return fail(run, ENOMEM, "name");
-	memcpy(run->limits, policy->limits, sizeof(run->limits));
-	r = environment_build(policy, environ, &run->environment);
+	}
+	return 0;
+}
+
+/* The caller's, and where this run's own directories will be. */
+static int list_vars(struct run *run)
+{
+	size_t n = run->arguments->nvars;
+
+	if (private_variables(run->name, &run->policy->environment, &run->own) < 0)
+		return fail(run, ENOMEM, "variables");
+	run->vars = calloc(n + RUN_OWN_VARS + 1, sizeof(*run->vars));
+	if (!run->vars)
+		return fail(run, ENOMEM, "variables");
+	for (size_t i = 0; i < n; i++)
+		run->vars[i] = run->arguments->vars[i];
+	for (size_t i = 0; run->own[i]; i++)
+		run->vars[n + i] = run->own[i];
+	return 0;
+}
+
+/* With the directories that it will really have. */
+static int load_again(struct run *run)
+{
+	struct policy *policy = NULL;
+	int r = run->own[0] ? load_policy(run, run->vars, &policy) : 0;
+
+	if (r == 0 && policy) {
+		policy_free(run->policy);
+		run->policy = policy;
+	}
+	return r;
+}
+
+static int check_policy(struct run *run)
+{
+	int r = load_policy(run, run->arguments->vars, &run->policy);
+
+	if (r == 0)
+		r = choose_name(run, run->policy->name);
+	if (r == 0)
+		r = list_vars(run);
+	if (r == 0)
+		r = load_again(run);
 	if (r < 0)
-		return fail(run, -r, "environment");
+		return r;
+	memcpy(run->limits, run->policy->limits, sizeof(run->limits));
+	if (environment_build(run->policy, environ, &run->environment) < 0)
+		return fail(run, ENOMEM, "environment");
 	r = take_deadline(run);
 	if (r == 0)
 		r = open_report(run);
-	run->egress = policy->negress;
-	return r == 0 && run->egress ? check_agent(run) : r;
+	return r == 0 && run->policy->negress ? check_agent(run) : r;
 }
 
 static int move_child(struct run *run)
@@ -248,7 +298,7 @@ static int attach(struct run *run)
 	_cleanup_free_ char *policy = realpath(run->arguments->words[0], NULL);
 	struct attach_request request = {
 		.policy = policy,
-		.vars = run->arguments->vars,
+		.vars = run->vars,
 		.include_dir = policies_dir(),
 		.cgroup = run->cgroup,
 		.caller = getpid(),
@@ -311,11 +361,23 @@ static int let_go(struct run *run)
 	return r;
 }
 
+/* The cgroup first: by it what stands beside is told from what is left over. */
+static int make_places(struct run *run)
+{
+	char root[PATH_MAX];
+	int r = cgroup_own_create(run->name, &run->cgroup, run->error);
+
+	if (r < 0)
+		return r;
+	snprintf(root, sizeof(root), "%s", run->cgroup);
+	private_sweep(dirname(root));
+	return private_make(run->name, &run->policy->environment, run->error);
+}
+
 static int enter(struct run *run)
 {
-	_cleanup_free_ char *name = NULL;
 	struct error swept = {0};
-	int r = check_policy(run, &name);
+	int r = check_policy(run);
 
 	if (r == 0)
 		r = start_child(run);
@@ -325,7 +387,7 @@ static int enter(struct run *run)
 		return r;
 	if (compartments_sweep(run->kern, &swept) < 0)
 		log_warning("run: earlier compartments are not swept: %s", swept.text);
-	r = cgroup_own_create(name, &run->cgroup, run->error);
+	r = make_places(run);
 	if (r == 0)
 		r = limits_set_cgroup(run->cgroup, run->limits, run->error);
 	if (r == 0)
@@ -425,6 +487,8 @@ static void leave(struct run *run, int *status)
 	if (run->compartment && compartment_detach(run->kern, run->compartment, &error) < 0)
 		report_left(run->compartment->name, &error);
 	watchdog_end(&run->watchdog);
+	if (run->cgroup && private_remove(run->name, &error) < 0)
+		report_left(run->name, &error);
 	if (run->cgroup)
 		cgroup_remove(run->cgroup);
 	compartment_free(run->compartment);
@@ -432,6 +496,10 @@ static void leave(struct run *run, int *status)
 		compartments_sweep(run->kern, NULL);
 		kern_close(run->kern);
 	}
+	policy_free(run->policy);
+	free(run->vars);
+	free(run->own);
+	free(run->name);
 	free(run->cgroup);
 	if (run->report)
 		fclose(run->report);

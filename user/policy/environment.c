@@ -10,6 +10,8 @@
 #include "glob.h"
 #include "secret.h"
 
+static const struct choice private_words[] = {{"private", true, NULL}, {NULL, 0, NULL}};
+
 static int no_memory(struct loader *loader)
 {
 	return error_set(loader->error, ENOMEM, "no memory to load the policy");
@@ -99,14 +101,58 @@ static int take_variable(struct loader *loader, const char *name, char **ret)
 	return 0;
 }
 
+/* Where there is no run, rules stand for a directory that nobody has. */
+static int take_private(struct loader *loader, const struct unit *unit, const char *word,
+			const char *key, const char *variable, const char *directory, bool *ret)
+{
+	char path[sizeof("environment.") + 16], text[BH_NAME_SIZE + 64];
+	const struct outline_entry *entry;
+	int value = false, r;
+
+	snprintf(path, sizeof(path), "environment.%s", key);
+	entry = outline_find(&unit->outline, "%s", path);
+	if (!entry)
+		return 0;
+	r = settings_choose(loader, &entry->place, path, word, private_words, &value);
+	if (r < 0)
+		return r;
+	*ret = true;
+	for (unsigned int i = 0; i < unit->text->vars_count; i++)
+		if (!strncmp(unit->text->vars[i], variable, strlen(variable)) &&
+		    unit->text->vars[i][strlen(variable)] == '=')
+			return error_at(loader->error, &entry->place,
+					"%s is made for each run: leave %s out of vars", key,
+					variable);
+	if (vars_value(&loader->vars, variable))
+		return 0; /* a run's own */
+	snprintf(text, sizeof(text), "%s=" POLICY_PRIVATE_ROOT "/%s/%s", variable,
+		 loader->policy->name, directory);
+	return vars_set(&loader->vars, text, false, loader->error);
+}
+
+static int take_directories(struct loader *loader, const struct unit *unit,
+			    const struct text_environment *given)
+{
+	struct policy_environment *environment = &loader->policy->environment;
+	int r = 0;
+
+	if (given)
+		r = take_private(loader, unit, given->home, "home", "HOME", "home",
+				 &environment->private_home);
+	if (r == 0 && given)
+		r = take_private(loader, unit, given->tmpdir, "tmpdir", "TMPDIR", "tmp",
+				 &environment->private_tmpdir);
+	if (r == 0)
+		r = take_variable(loader, "HOME", &environment->home);
+	return r == 0 ? take_variable(loader, "TMPDIR", &environment->tmpdir) : r;
+}
+
 int environment_take(struct loader *loader, const struct unit *unit)
 {
 	const struct text_environment *given = unit->text->environment;
 	struct policy_environment *environment = &loader->policy->environment;
-	int r = take_variable(loader, "HOME", &environment->home);
+	int r = take_directories(loader, unit, given);
 
-	if (r == 0)
-		r = take_variable(loader, "TMPDIR", &environment->tmpdir);
 	if (r < 0 || !given)
 		return r;
 	if (given->pass_count > BH_MAX_ENVIRONMENT || given->set_count > BH_MAX_ENVIRONMENT)

@@ -33,11 +33,15 @@ struct policy_destination {
 	struct place place;
 };
 
+/* Memory: what is written there is charged to who writes. */
+#define POLICY_PRIVATE_ROOT "/run/bulkhead-run"
+
 /* Of a command that is started. */
 struct policy_environment {
 	char **pass, **set; /* names, some with a * behind; NAME=VALUE. NULL-terminated, or NULL */
 	size_t npass, nset;
 	char *home, *tmpdir; /* of the variables HOME and TMPDIR; NULL: the policy has none */
+	bool private_home, private_tmpdir; /* made for each run, below POLICY_PRIVATE_ROOT */
 };
 
 struct policy {

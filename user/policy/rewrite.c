@@ -125,6 +125,10 @@ static void write_limits(const struct text_limits *limits, FILE *to)
 static void write_environment(const struct text_environment *environment, FILE *to)
 {
 	fputs("environment:\n", to);
+	if (environment->home)
+		fprintf(to, "  home: %s\n", environment->home);
+	if (environment->tmpdir)
+		fprintf(to, "  tmpdir: %s\n", environment->tmpdir);
 	if (environment->pass_count) {
 		fputs("  pass: ", to);
 		words(environment->pass, environment->pass_count, to);

@@ -91,6 +91,8 @@ static const cyaml_schema_field_t network_fields[] = {
 static const cyaml_schema_field_t limits_fields[] = {LIMITS_ROWS(LIMIT_FIELD) CYAML_FIELD_END};
 
 static const cyaml_schema_field_t environment_fields[] = {
+	WORD("home", struct text_environment, home),
+	WORD("tmpdir", struct text_environment, tmpdir),
 	WORDS("pass", struct text_environment, pass),
 	WORDS("set", struct text_environment, set),
 	CYAML_FIELD_END,

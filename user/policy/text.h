@@ -59,6 +59,7 @@ struct text_limits {
 };
 
 struct text_environment {
+	char *home, *tmpdir;
 	char **pass, **set;
 	unsigned int pass_count, set_count;
 };
