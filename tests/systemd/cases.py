@@ -17,6 +17,7 @@ import cases_containers  # noqa: F401
 import cases_tools  # noqa: F401
 import cases_mcp  # noqa: F401
 import cases_residue  # noqa: F401
+import cases_run  # noqa: F401
 import cases_boot  # noqa: F401
 import cases_egress  # noqa: F401
 import cases_host  # noqa: F401

@@ -29,6 +29,7 @@
 #include "launch/limits.h"
 #include "launch/private.h"
 #include "launch/report.h"
+#include "launch/timer.h"
 
 #define RUN_FAILED 125 /* as env(1) and timeout(1) do */
 #define RUN_NOT_EXECUTABLE 126
@@ -48,6 +49,7 @@ struct run {
 	char *name, *cgroup;
 	struct life life;
 	struct watchdog watchdog;
+	bool timed; /* the service manager has the deadline, too */
 	__u64 limits[LIMITS];
 	struct environment environment;
 	time_t started;
@@ -346,6 +348,18 @@ static int start_watchdog(struct run *run)
 	return r < 0 ? r : watchdog_start(&run->life, home, &run->watchdog, run->error);
 }
 
+/* Once it runs: a call over the bus takes longer than all that is before. Who is killed in between leaves a watchdog. */
+static void start_timer(struct run *run)
+{
+	struct error error = {0};
+	int r = timer_start(run->name, run->cgroup, run->life.wall_ms, &error);
+
+	run->timed = r == 0;
+	if (r < 0 && r != -EOPNOTSUPP)
+		log_warning("run: %s: its deadline is kept by us and a watchdog alone: %s",
+			    run->name, error.text);
+}
+
 /* The command goes on; its time begins. */
 static int let_go(struct run *run)
 {
@@ -358,6 +372,8 @@ static int let_go(struct run *run)
 	r = start_watchdog(run);
 	if (r == 0 && write(run->go, "", 1) != 1)
 		r = fail(run, errno, "the command's process is gone");
+	if (r == 0)
+		start_timer(run);
 	return r;
 }
 
@@ -487,6 +503,8 @@ static void leave(struct run *run, int *status)
 	if (run->compartment && compartment_detach(run->kern, run->compartment, &error) < 0)
 		report_left(run->compartment->name, &error);
 	watchdog_end(&run->watchdog);
+	if (run->timed)
+		timer_stop(run->name);
 	if (run->cgroup && private_remove(run->name, &error) < 0)
 		report_left(run->name, &error);
 	if (run->cgroup)
