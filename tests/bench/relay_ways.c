@@ -196,13 +196,12 @@ static void *drain_channel(void *data)
 	return data;
 }
 
-static struct ports open_compartment(int serial)
+static struct ports open_ways(int serial)
 {
-	must(&scene, "{'do': 'open', 'serial': %d, 'compartment': %d, 'name': 'c%d'}", serial,
-	     serial, serial);
+	open_compartment(&scene, serial);
 	must(&scene, "{'do': 'list', 'serial': %d, 'entries': [{'to': 'api.example.com:%d,%d'}]}",
 	     serial, BULK_PORT, ECHO_PORT);
-	must(&scene, "{'do': 'grant', 'serial': %d}", serial);
+	must(&scene, "{'do': 'grant', 'serial': %d, 'lease': 1}", serial);
 	return listen_for(&scene, (__u64)serial);
 }
 
@@ -212,8 +211,8 @@ static void start_relay(void)
 
 	egressd_start(&scene);
 	configure(&scene, 10000);
-	ports[0] = open_compartment(SERIAL);
-	ports[1] = open_compartment(OTHER_SERIAL);
+	ports[0] = open_ways(SERIAL);
+	ports[1] = open_ways(OTHER_SERIAL);
 	for (int i = 0; i < 2; i++)
 		synthetic[i] = address_of(&ports[i], "api.example.com");
 	if (pthread_create(&thread, NULL, drain_channel, NULL))

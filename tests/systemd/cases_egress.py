@@ -569,7 +569,8 @@ def rebinding():
 
 @case("egress")
 def upload():
-    """What may be sent is sent, what is over it is cut, and then nobody connects there."""
+    """What may be sent is sent, what is over it is cut, and then nobody connects there: not by another relay, nor another
+    agent, but by another grant."""
     stage()
     put = "head -c {} /dev/zero | " + curl("http://upload.example.com/upload", "-T - -H Transfer-Encoding: -H Expect:",
                                           "-H 'Content-Length: {}'")
@@ -585,7 +586,17 @@ def upload():
     expect(done.status in CUT, done.text)
     expect_equal("the next one", told(since, what="connect", destination="upload.example.com")["outcome"],
                  "over its upload allowance")
-    must_do(curl(f"http://{GIT}/hello"), "client", "^hello")
+    address = address_of(GIT)
+    for end in (lambda: os.kill(relay()["pid"], signal.SIGKILL), lambda: os.kill(main_pid(AGENT), signal.SIGKILL)):
+        end()
+        works_again(address)
+        since = mark()
+        done = do(small)
+        expect(done.status in CUT, done.text)
+        expect_equal("the next one", told(since, what="connect", destination="upload.example.com")["outcome"],
+                     "over its upload allowance")
+    grant()
+    must_do(small, "client", "^1000")
 
 
 # --- grants end ---

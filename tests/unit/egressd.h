@@ -16,6 +16,7 @@
 #include <linux/bpf.h>
 #include <bulkhead/abi.h>
 #include "base/clock.h"
+#include "egress/allowances.h"
 #include "egress/channel.h"
 #include "nameserver.h"
 #include "netns.h"
@@ -291,6 +292,16 @@ static inline int egressd_end(struct scene *s)
 	return status;
 }
 
+/* At once, and another one in its place, which was told nothing. */
+static inline void egressd_replace(struct scene *s)
+{
+	kill(s->egressd, SIGKILL);
+	assert_int_equal(waitpid(s->egressd, NULL, 0), s->egressd);
+	close(s->channel);
+	json_decref(s->heard);
+	egressd_start(s);
+}
+
 #define CONFIGURE                                                                            \
 	"{'do': 'configure', 'upstreams': ['" NAMESERVER "'], 'synthetic': '198.18.0.0/15'," \
 	" 'nat64': [], 'connect-ms': %d, 'idle-ms': 60000, 'total-ms': 600000}"
@@ -427,14 +438,44 @@ static inline struct ports listen_for(struct scene *s, __u64 serial)
 	return ports;
 }
 
+/* Where nothing was uploaded yet. */
+static inline int spent_file(void)
+{
+	int fd = (int)syscall(SYS_memfd_create, "spent", 1u /* MFD_CLOEXEC */);
+
+	assert_int_equal(ftruncate(fd, sizeof(struct allowances)), 0);
+	return fd;
+}
+
+static inline void open_counted(struct scene *s, int serial, int spent)
+{
+	if (ask_fds(s, &spent, 1, "{'do': 'open', 'serial': %d, 'compartment': %d, 'name': 'c%d'}",
+		    serial, serial, serial))
+		fail_msg("%s", field(s->answer, "error"));
+}
+
+static inline void open_compartment(struct scene *s, int serial)
+{
+	_cleanup_close_ int spent = spent_file();
+
+	open_counted(s, serial, spent);
+}
+
 /* Opened, listed and granted. */
+static inline struct ports compartment_counted(struct scene *s, int serial, int spent, int lease,
+					       const char *entries)
+{
+	open_counted(s, serial, spent);
+	must(s, "{'do': 'list', 'serial': %d, 'entries': [%s]}", serial, entries);
+	must(s, "{'do': 'grant', 'serial': %d, 'lease': %d}", serial, lease);
+	return listen_for(s, (__u64)serial);
+}
+
 static inline struct ports compartment(struct scene *s, int serial, const char *entries)
 {
-	must(s, "{'do': 'open', 'serial': %d, 'compartment': %d, 'name': 'c%d'}", serial, serial,
-	     serial);
-	must(s, "{'do': 'list', 'serial': %d, 'entries': [%s]}", serial, entries);
-	must(s, "{'do': 'grant', 'serial': %d}", serial);
-	return listen_for(s, (__u64)serial);
+	_cleanup_close_ int spent = spent_file();
+
+	return compartment_counted(s, serial, spent, 1, entries);
 }
 
 /* --- programs of the compartment --- */

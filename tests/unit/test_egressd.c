@@ -110,12 +110,12 @@ static const struct {
 	{"{'do': 'revoke', 'serial': -1}", EINVAL, "no serial number"},
 	{"{'do': 'revoke', 'serial': 8}", ENOENT, "no such compartment"},
 	{"{'do': 'revoke', 'serial': 7, 'please': true}", EINVAL, "not known"},
-	{"{'do': 'open', 'serial': 7, 'compartment': 1, 'name': 'x'}", EEXIST, "it is open"},
 	{"{'do': 'open', 'serial': 8, 'compartment': 1}", EINVAL, "no field \"name\""},
 	{"{'do': 'open', 'serial': 8, 'compartment': 1, 'name': 7}", EINVAL, "another type"},
 	{"{'do': 'open', 'serial': 8, 'compartment': 0, 'name': 'x'}", EINVAL, "no id"},
 	{"{'do': 'open', 'serial': 8, 'compartment': 1024, 'name': 'x'}", EINVAL, "no id"},
 	{"{'do': 'open', 'serial': 8, 'compartment': 1, 'name': ''}", EINVAL, "1 to 63 bytes"},
+	{"{'do': 'open', 'serial': 8, 'compartment': 1, 'name': 'x'}", EINVAL, "one descriptor"},
 	{"{'do': 'list', 'serial': 7, 'entries': {}}", EINVAL, "another type"},
 	{"{'do': 'list', 'serial': 7, 'entries': [7]}", EINVAL, "another type"},
 	{"{'do': 'list', 'serial': 7, 'entries': [{}]}", EINVAL, "an entry has"},
@@ -126,11 +126,12 @@ static const struct {
 	 "an entry has"},
 	{"{'do': 'list', 'serial': 7, 'entries': [{'to': 'a.b:1', 'free': 1}]}", EINVAL,
 	 "an entry has"},
-	{"{'do': 'grant', 'serial': 7, 'for-ms': 0}", EINVAL, "for-ms"},
-	{"{'do': 'grant', 'serial': 7, 'for-ms': 99999999999999}", EINVAL, "for-ms"},
-	{"{'do': 'grant', 'serial': 7, 'only': []}", EINVAL, "only has"},
-	{"{'do': 'grant', 'serial': 7, 'only': ['*']}", EINVAL, "a name of the grant, byte 0"},
-	{"{'do': 'grant', 'serial': 7, 'only': ['*.8.8.8.8']}", EINVAL,
+	{"{'do': 'grant', 'serial': 7, 'lease': 1, 'for-ms': 0}", EINVAL, "for-ms"},
+	{"{'do': 'grant', 'serial': 7, 'lease': 1, 'for-ms': 99999999999999}", EINVAL, "for-ms"},
+	{"{'do': 'grant', 'serial': 7, 'lease': 1, 'only': []}", EINVAL, "only has"},
+	{"{'do': 'grant', 'serial': 7, 'lease': 1, 'only': ['*']}", EINVAL,
+	 "a name of the grant, byte 0"},
+	{"{'do': 'grant', 'serial': 7, 'lease': 1, 'only': ['*.8.8.8.8']}", EINVAL,
 	 "a name of the grant, byte 8"},
 	{"{'do': 'adopt', 'serial': 7, 'names': [['198.18.0.9']]}", EINVAL, "a pair"},
 	{"{'do': 'adopt', 'serial': 7, 'names': [['198.18.0', 'a.b']]}", EINVAL, "a pair's"},
@@ -226,6 +227,7 @@ static size_t count_fds(pid_t pid)
 	return n;
 }
 
+#define OPEN "{'do': 'open', 'serial': %d, 'compartment': 1, 'name': 'x'}"
 #define LISTEN "{'do': 'listen', 'serial': 7, 'netns': %llu, 'sockets': [%s]}"
 
 /* Descriptors too many, of another kind or elsewhere; none of them is kept. */
@@ -244,7 +246,9 @@ static void test_descriptors(void **state)
 	fds[2] = loopback_socket(AF_INET6, SOCK_DGRAM, &port);
 	fds[3] = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	fds[4] = open("/dev/null", O_RDWR | O_CLOEXEC);
-	must(&s, "{'do': 'open', 'serial': 7, 'compartment': 7, 'name': 'c7'}");
+	open_compartment(&s, 7);
+	/* Answered first, and closed then. */
+	must(&s, "{'do': 'ping'}");
 	before = count_fds(s.egressd);
 
 	assert_int_equal(ask_fds(&s, fds, 4, LISTEN, netns, "'relay'"), EMSGSIZE);
@@ -260,6 +264,10 @@ static void test_descriptors(void **state)
 			 EINVAL);
 	assert_string_equal(field(s.answer, "error"), "relay is of another network namespace");
 	assert_int_equal(ask_fds(&s, fds, 1, "{'do': 'revoke', 'serial': 7}"), EINVAL);
+	assert_int_equal(ask_fds(&s, fds, 1, OPEN, 7), EEXIST);
+	assert_string_equal(field(s.answer, "error"), "it is open");
+	assert_int_equal(ask_fds(&s, fds + 4, 1, OPEN, 8), ENODEV);
+	assert_int_equal(ask_fds(&s, fds, 2, OPEN, 8), EINVAL);
 	assert_int_equal(ask_fds(&s, fds, 1, "no"), EINVAL);
 	huge = malloc(CHANNEL_MESSAGE + 1);
 	memset(huge, ' ', CHANNEL_MESSAGE + 1);
@@ -286,7 +294,7 @@ static void test_long_list(void **state)
 	_cleanup_free_ char *text = NULL;
 
 	(void)state;
-	must(&s, "{'do': 'open', 'serial': 7, 'compartment': 7, 'name': 'c7'}");
+	open_compartment(&s, 7);
 	memset(label, 'x', 63);
 	label[63] = '\0';
 	for (int i = 0; i < BH_MAX_DESTINATIONS; i++) {
@@ -359,10 +367,11 @@ static void test_answers(void **state)
 	must(&s, "{'do': 'revoke', 'serial': 7}");
 	check_lookup(&ports, "api.example.com", LDNS_RCODE_NXDOMAIN, LDNS_EDE_PROHIBITED);
 	expect(&s, "query", "ungranted", "api.example.com");
-	must(&s, "{'do': 'grant', 'serial': 7, 'only': ['*.cdn.example.com']}");
+	must(&s, "{'do': 'grant', 'serial': 7, 'lease': 1, 'only': ['*.cdn.example.com']}");
 	check_lookup(&ports, "api.example.com", LDNS_RCODE_NXDOMAIN, LDNS_EDE_PROHIBITED);
 	check_lookup(&ports, "one.cdn.example.com", LDNS_RCODE_NOERROR, -1);
-	must(&s, "{'do': 'grant', 'serial': 7, 'only': ['api.example.com'], 'for-ms': 60000}");
+	must(&s, "{'do': 'grant', 'serial': 7, 'lease': 1, 'only': ['api.example.com'], 'for-ms': "
+		 "60000}");
 	check_lookup(&ports, "api.example.com", LDNS_RCODE_NOERROR, -1);
 	check_lookup(&ports, "one.cdn.example.com", LDNS_RCODE_NXDOMAIN, LDNS_EDE_PROHIBITED);
 }
@@ -374,10 +383,10 @@ static void test_adopted(void **state)
 	struct ports ports;
 
 	(void)state;
-	must(&s, "{'do': 'open', 'serial': 7, 'compartment': 7, 'name': 'c7'}");
+	open_compartment(&s, 7);
 	must(&s, "{'do': 'adopt', 'serial': 7, 'names': [['198.18.0.77', 'api.example.com']]}");
 	must(&s, "{'do': 'list', 'serial': 7, 'entries': [" API "]}");
-	must(&s, "{'do': 'grant', 'serial': 7}");
+	must(&s, "{'do': 'grant', 'serial': 7, 'lease': 1}");
 	ports = listen_for(&s, 7);
 	assert_int_equal(lookup(&ports, "api.example.com").address, SYNTHETIC + 77);
 	assert_null(find_said(&s, "gave", "", "", 50));
@@ -612,11 +621,11 @@ static void test_refusals(void **state)
 	must(&s, "{'do': 'revoke', 'serial': 7}");
 	expect_refused(&s, connect_as(&s, &ports, 7, api, SERVER_PORT), "ungranted",
 		       "api.example.com");
-	must(&s, "{'do': 'grant', 'serial': 7, 'only': ['six.example.com']}");
+	must(&s, "{'do': 'grant', 'serial': 7, 'lease': 1, 'only': ['six.example.com']}");
 	expect_refused(&s, connect_as(&s, &ports, 7, api, SERVER_PORT), "ungranted",
 		       "api.example.com");
 	must(&s, "{'do': 'list', 'serial': 7, 'entries': []}");
-	must(&s, "{'do': 'grant', 'serial': 7}");
+	must(&s, "{'do': 'grant', 'serial': 7, 'lease': 1}");
 	expect_refused(&s, connect_as(&s, &ports, 7, api, SERVER_PORT), "unlisted",
 		       "api.example.com");
 	must(&s, "{'do': 'list', 'serial': 7, 'entries': [" API "]}");
@@ -632,8 +641,8 @@ static void test_cuts(void **state)
 		const char *text;
 	} cuts[] = {
 		{"{'do': 'revoke', 'serial': 7}"},
-		{"{'do': 'grant', 'serial': 7, 'only': ['one.cdn.example.com']}"},
-		{"{'do': 'grant', 'serial': 7, 'for-ms': 200}"},
+		{"{'do': 'grant', 'serial': 7, 'lease': 1, 'only': ['one.cdn.example.com']}"},
+		{"{'do': 'grant', 'serial': 7, 'lease': 1, 'for-ms': 200}"},
 		{"{'do': 'list', 'serial': 7, 'entries': [{'to': 'api.example.com:443'}]}"},
 		{"{'do': 'list', 'serial': 7, 'entries': [{'to': '*.cdn.example.com:8443'}]}"},
 		{"{'do': 'close', 'serial': 7}"},
@@ -649,12 +658,12 @@ static void test_cuts(void **state)
 		_cleanup_talk_ struct talk talk = {0};
 
 		must(&s, "{'do': 'list', 'serial': 7, 'entries': [" API "]}");
-		must(&s, "{'do': 'grant', 'serial': 7}");
+		must(&s, "{'do': 'grant', 'serial': 7, 'lease': 1}");
 		talk = talk_start(&s, &ports, 7, "api.example.com");
 		/* What is listed and granted still goes on. */
 		must(&s, "{'do': 'list', 'serial': 7, 'entries': [" API
 			 ", {'to': '*.cdn.example.com:8443'}]}");
-		must(&s, "{'do': 'grant', 'serial': 7, 'only': ['api.example.com']}");
+		must(&s, "{'do': 'grant', 'serial': 7, 'lease': 1, 'only': ['api.example.com']}");
 		carry(talk.client, talk.server, "still here");
 		must(&s, "%s", cuts[i].text);
 		expect_cut(&talk);
@@ -681,7 +690,7 @@ static void test_cut_while_dialling(void **state)
 	json_decref(find_said(&s, "event", "connect", "cut", WAIT_MS));
 	close(dials);
 	close(asks);
-	must(&s, "{'do': 'grant', 'serial': 7}");
+	must(&s, "{'do': 'grant', 'serial': 7, 'lease': 1}");
 	dials = connect_to(&s, &ports, 7, "silent.example.com", SERVER_PORT);
 	close(dials);
 	expect(&s, "connect", "hung up", "silent.example.com");
@@ -742,6 +751,45 @@ static void test_upload(void **state)
 	must(&s, "{'do': 'list', 'serial': 7, 'entries': ["
 		 "{'to': 'api.example.com:8443', 'max-upload': 17}]}");
 	talk = talk_start(&s, &ports, 7, "api.example.com");
+	talk_end(&talk);
+}
+
+/* What was sent counts for the relays that follow: until it is granted anew. */
+static void test_upload_counts_on(void **state)
+{
+	static const char entries[] = "{'to': 'api.example.com:8443', 'max-upload': 12}";
+	_cleanup_scene_ struct scene s = scene_start(CONNECT_MS);
+	_cleanup_close_ int spent = spent_file();
+	struct ports ports = compartment_counted(&s, 7, spent, 1, entries);
+	struct talk talk = talk_start(&s, &ports, 7, "api.example.com");
+	json_t *event;
+
+	(void)state;
+	carry(talk.client, talk.server, "more..");
+	egressd_replace(&s);
+	talk_end(&talk);
+	configure(&s, CONNECT_MS);
+	ports = compartment_counted(&s, 7, spent, 1, entries);
+	talk.client = connect_to(&s, &ports, 7, "api.example.com", SERVER_PORT);
+	talk.server = world_accept(&s);
+	assert_int_equal(send(talk.client, "12", 2, MSG_NOSIGNAL), 2);
+	expect_cut(&talk);
+	talk_end(&talk);
+	event = event_of(&s, "flow", "over its upload allowance", "api.example.com");
+	assert_in_range(number(event, "up"), 0, 1);
+	json_decref(event);
+	egressd_replace(&s);
+	configure(&s, CONNECT_MS);
+	ports = compartment_counted(&s, 7, spent, 1, entries);
+	expect_refused(&s, connect_to(&s, &ports, 7, "api.example.com", SERVER_PORT),
+		       "over its upload allowance", "api.example.com");
+	/* The same grant again is none, another is. */
+	must(&s, "{'do': 'grant', 'serial': 7, 'lease': 1, 'for-ms': 60000}");
+	expect_refused(&s, connect_to(&s, &ports, 7, "api.example.com", SERVER_PORT),
+		       "over its upload allowance", "api.example.com");
+	must(&s, "{'do': 'grant', 'serial': 7, 'lease': 2}");
+	talk = talk_start(&s, &ports, 7, "api.example.com");
+	carry(talk.client, talk.server, "more..");
 	talk_end(&talk);
 }
 
@@ -1076,6 +1124,7 @@ int main(void)
 		cmocka_unit_test(test_cut_while_dialling),
 		cmocka_unit_test(test_early_end),
 		cmocka_unit_test(test_upload),
+		cmocka_unit_test(test_upload_counts_on),
 		cmocka_unit_test(test_tls),
 		cmocka_unit_test(test_flood),
 		cmocka_unit_test(test_slow_agent),

@@ -118,14 +118,15 @@ static void test_entries(void **state)
 	static const char *const texts[] = {"*.b.c:1,2", "a.b.c:1", "a.b.c:1,3", "a.b.c:1"};
 	static const __u64 limits[] = {10, 30, UINT64_MAX, 20}, lower[] = {10, 4, 5, 20};
 	static const bool tls[] = {true, false, false, false};
-	struct allowances allowances = {0};
+	static struct allowances allowances;
 	struct entries entries = entries_of(texts, limits, tls, N_OF(texts));
 	struct error error = {0};
 	struct terms terms;
 
 	(void)state;
 	assert_int_equal(entries_bind(&entries, &allowances, &error), 0);
-	assert_int_equal(allowances.n, 3);
+	assert_true(entries.terms[1].allowance == entries.terms[3].allowance);
+	assert_true(entries.terms[1].allowance != entries.terms[2].allowance);
 	entries_apply(&entries);
 	/* The one that writes it out decides, of two the less; the wildcard for its own port. */
 	assert_true(entries_find(&entries, "a.b.c", 1, &terms));
@@ -146,8 +147,67 @@ static void test_entries(void **state)
 	entries_apply(&entries);
 	assert_true(entries_find(&entries, "a.b.c", 3, &terms));
 	assert_int_equal(terms.allowance->left, 2);
+	/* For this grant; and a lower limit than what was spent forgets none of it. */
+	terms.allowance->left = 0;
+	allowances_lease(&allowances, 0);
+	entries.terms[2].max_upload = 1;
+	entries_apply(&entries);
+	entries.terms[2].max_upload = 7;
+	entries_apply(&entries);
+	assert_int_equal(terms.allowance->left, 2);
+	allowances_lease(&allowances, 1);
+	entries_apply(&entries);
+	assert_int_equal(terms.allowance->left, 7);
 	entries_done(&entries);
-	allowances_done(&allowances);
+}
+
+/* A process that is killed while limits change leaves what was spent before, at whatever step. */
+static void test_settled(void **state)
+{
+	static const char *const text[] = {"a.b.c:1"};
+	static const bool tls[] = {false};
+	static struct allowances allowances;
+	struct error error = {0};
+
+	(void)state;
+	for (int step = 0; step < 3; step++) {
+		const __u64 limit = 50;
+		struct entries entries = entries_of(text, &limit, tls, 1);
+		struct allowance *a;
+
+		memset(&allowances, 0, sizeof(allowances));
+		assert_int_equal(entries_bind(&entries, &allowances, &error), 0);
+		a = entries.terms[0].allowance;
+		/* 30 of 40 are spent, and 50 may be: settled, not limited, a new remainder. */
+		a->settled = 30;
+		a->limit = step ? 0 : 40;
+		a->left = step > 1 ? 20 : 10;
+		entries_apply(&entries);
+		assert_int_equal(a->left, 20);
+		entries_done(&entries);
+	}
+}
+
+/* Past the bound nothing is bound. */
+static void test_many_entries(void **state)
+{
+	static struct allowances allowances;
+	const __u64 limit = 1;
+	const bool tls = false;
+	struct error error = {0};
+
+	(void)state;
+	for (int i = 0; i <= ALLOWANCES; i++) {
+		char name[32];
+		const char *const text[] = {name};
+		struct entries entries;
+
+		snprintf(name, sizeof(name), "n%d.b.c:1", i);
+		entries = entries_of(text, &limit, &tls, 1);
+		assert_int_equal(entries_bind(&entries, &allowances, &error),
+				 i < ALLOWANCES ? 0 : -ENOSPC);
+		entries_done(&entries);
+	}
 }
 
 /* --- the second yes --- */
@@ -338,8 +398,9 @@ static void test_filter(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fold),	cmocka_unit_test(test_asking),
-		cmocka_unit_test(test_entries), cmocka_unit_test(test_grant),
+		cmocka_unit_test(test_fold),	     cmocka_unit_test(test_asking),
+		cmocka_unit_test(test_entries),	     cmocka_unit_test(test_settled),
+		cmocka_unit_test(test_many_entries), cmocka_unit_test(test_grant),
 		cmocka_unit_test(test_filter),
 	};
 

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include "daemon/kept.h"
+#include "egress/allowances.h"
 #include "tree.h"
 
 static int make_directory(void **state)
@@ -276,6 +277,48 @@ static void test_grant_damage(void **state)
 	}
 }
 
+/* --- what was uploaded --- */
+
+static __u64 spent_there(const char *directory, const struct kept_of *of)
+{
+	_cleanup_close_ int fd = kept_spent_open(directory, of);
+	struct allowances there;
+
+	assert_true(fd >= 0);
+	assert_int_equal(pread(fd, &there, sizeof(there), 0), sizeof(there));
+	return there.of[3].settled;
+}
+
+static void spend(const char *directory, __u64 spent)
+{
+	_cleanup_close_ int fd = kept_spent_open(directory, &mine);
+
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, &spent, sizeof(spent),
+				offsetof(struct allowances, of[3].settled)),
+			 sizeof(spent));
+}
+
+/* It is kept; another's is nothing; and one that is not whole is none. */
+static void test_spent(void **state)
+{
+	struct kept_of others[] = {mine, mine};
+	_cleanup_free_ char *path = file_of(*state, "7.spent");
+
+	others[0].boot[3] = 'f';
+	others[1].cgroup_id = 1;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		spend(*state, 99);
+		assert_int_equal(spent_there(*state, &mine), 99);
+		assert_int_equal(spent_there(*state, &others[i]), 0);
+		assert_int_equal(spent_there(*state, &mine), 0);
+	}
+	spend(*state, 99);
+	assert_int_equal(truncate(path, 4096), 0);
+	assert_int_equal(spent_there(*state, &mine), 0);
+	assert_int_equal(kept_spent_open("/nonexistent", &mine), -ENOENT);
+}
+
 static bool is_seven(void *data _unused_, __u64 serial)
 {
 	return serial == 7;
@@ -284,8 +327,10 @@ static bool is_seven(void *data _unused_, __u64 serial)
 /* What is nobody's goes; what is no file of ours stays. */
 static void test_sweep(void **state)
 {
-	static const char *const names[] = {"7", "7.grant", "8", "8.grant", "9.grant.new", "notes"};
-	static const bool stay[] = {true, true, false, false, false, true};
+	static const char *const names[] = {"7",       "7.grant",     "8",
+					    "8.grant", "9.grant.new", "7.spent",
+					    "8.spent", "9.spent.new", "notes"};
+	static const bool stay[] = {true, true, false, false, false, true, false, false, true};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		_cleanup_free_ char *path = file_of(*state, names[i]);
@@ -323,6 +368,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_grant_ends, make_directory, remove_directory),
 		cmocka_unit_test_setup_teardown(test_grant_damage, make_directory,
 						remove_directory),
+		cmocka_unit_test_setup_teardown(test_spent, make_directory, remove_directory),
 		cmocka_unit_test_setup_teardown(test_sweep, make_directory, remove_directory),
 		cmocka_unit_test(test_boot),
 	};

@@ -15,6 +15,7 @@
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include "base/clock.h"
 #include "daemon/client.h"
@@ -488,6 +489,41 @@ static void test_grant(void **state)
 	assert_int_equal(count_events(w, "\"only\":[\"api.example.com\"]"), 1);
 }
 
+/* Where nothing can be counted nothing is opened, and who asks is told. A grant counts anew, an agent does not. */
+static void test_counted(void **state)
+{
+	struct world *w = *state;
+	char kept[128], blocked[140];
+	struct stat before, after;
+	uint64_t lease;
+
+	NEED_ROOT(w);
+	snprintf(kept, sizeof(kept), "%s/77.spent", w->directory);
+	snprintf(blocked, sizeof(blocked), "%s.new", kept);
+	assert_int_equal(mkdir(blocked, 0700), 0);
+	add_member(true);
+	begin_agent(w, "good");
+	must_not(w, GRANT, "77.spent, where uploads are counted: Is a directory");
+	assert_false(way_of(w)->opened);
+	assert_int_equal(kernel.nled, 0);
+	assert_int_equal(rmdir(blocked), 0);
+	must(w, GRANT);
+	lease = way_of(w)->grant.lease;
+	assert_true(lease > 0);
+	assert_int_equal(stat(kept, &before), 0);
+	egress_stop(&w->d);
+	begin_agent(w, "refuses-nothing");
+	UNTIL(w, is_open(w));
+	assert_true(way_of(w)->granted);
+	assert_true(way_of(w)->grant.lease == lease);
+	assert_int_equal(stat(kept, &after), 0);
+	assert_true(before.st_ino == after.st_ino);
+	must(w, GRANT);
+	assert_true(way_of(w)->grant.lease > lease);
+	must(w, REVOKE);
+	assert_int_equal(access(kept, F_OK), 0);
+}
+
 static void test_expiry(void **state)
 {
 	struct world *w = *state;
@@ -835,14 +871,14 @@ int main(int argc, char **argv)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
 	const struct CMUnitTest tests[] = {
-		CASE(test_open),	   CASE(test_grant),	     CASE(test_expiry),
-		CASE(test_relay_dies),	   CASE(test_relay_stops),   CASE(test_relay_mute),
-		CASE(test_relay_hangs),	   CASE(test_relay_refuses), CASE(test_grant_refused),
-		CASE(test_listen_refused), CASE(test_list_refused),  CASE(test_list_changes),
-		CASE(test_set_refused),	   CASE(test_lo_down),	     CASE(test_agent_restarts),
-		CASE(test_adopt_refused),  CASE(test_gone),	     CASE(test_edited),
-		CASE(test_crowd),	   CASE(test_off),	     CASE(test_bad_config),
-		CASE(test_range_taken),
+		CASE(test_open),	   CASE(test_grant),	      CASE(test_counted),
+		CASE(test_expiry),	   CASE(test_relay_dies),     CASE(test_relay_stops),
+		CASE(test_relay_mute),	   CASE(test_relay_hangs),    CASE(test_relay_refuses),
+		CASE(test_grant_refused),  CASE(test_listen_refused), CASE(test_list_refused),
+		CASE(test_list_changes),   CASE(test_set_refused),    CASE(test_lo_down),
+		CASE(test_agent_restarts), CASE(test_adopt_refused),  CASE(test_gone),
+		CASE(test_edited),	   CASE(test_crowd),	      CASE(test_off),
+		CASE(test_bad_config),	   CASE(test_range_taken),
 	};
 
 	fake_relay(argc, argv);

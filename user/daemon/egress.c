@@ -127,8 +127,11 @@ static void update(struct egress *e, __u32 id)
 	if (egress_is_in_force(c))
 		list_of(e, c, serial);
 	way = e->ways[id];
-	if (way && !way->ended)
+	if (way && !way->ended) {
+		if (!way_count(way, e->directory))
+			log_warning("compartment %s: nothing leaves: %s", way->name, way->why);
 		egress_scan(e, way, c->loaded && c->loaded->nested);
+	}
 	let_go(e, id);
 }
 
@@ -187,8 +190,12 @@ static int on_expiry(sd_event_source *source _unused_, uint64_t usec _unused_, v
 
 int egress_grant(struct daemon *d, struct way *way, struct grant *grant, struct error *error)
 {
-	int r = grant_save(d->egress->directory, &way->of, grant);
+	int r;
 
+	grant->lease = boot_ms();
+	if (grant->lease <= way->grant.lease)
+		grant->lease = way->grant.lease + 1;
+	r = grant_save(d->egress->directory, &way->of, grant);
 	if (r)
 		return error_set(error, -r, "%s: the grant cannot be kept: %s",
 				 d->egress->directory, strerror(-r));

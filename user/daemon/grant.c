@@ -62,9 +62,10 @@ static json_t *to_json(const struct kept_of *of, const struct grant *grant)
 
 	for (char **name = grant->only; name && *name; name++)
 		json_array_append_new(only, json_string(*name));
-	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:o*}", "boot", of->boot, "serial",
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:o*}", "boot", of->boot, "serial",
 			 (json_int_t)of->serial, "cgroup", (json_int_t)of->cgroup_id, "until-ms",
-			 (json_int_t)grant->until_ms, "uid", (json_int_t)grant->uid, "only", only);
+			 (json_int_t)grant->until_ms, "uid", (json_int_t)grant->uid, "lease",
+			 (json_int_t)grant->lease, "only", only);
 }
 
 static int write_whole(const char *path, const char *text)
@@ -120,16 +121,20 @@ static int take_only(const json_t *list, struct grant *grant)
 
 static int from_json(const json_t *object, const struct kept_of *of, struct grant *grant)
 {
-	json_int_t serial, cgroup, until, uid;
+	json_int_t serial, cgroup, until, uid, lease = 0; /* 0: an earlier agent's */
 	const char *boot;
 
-	if (json_unpack((json_t *)object, "{s:s, s:I, s:I, s:I, s:I}", "boot", &boot, "serial",
-			&serial, "cgroup", &cgroup, "until-ms", &until, "uid", &uid) ||
-	    until < 0)
+	if (json_unpack((json_t *)object, "{s:s, s:I, s:I, s:I, s:I, s?I}", "boot", &boot, "serial",
+			&serial, "cgroup", &cgroup, "until-ms", &until, "uid", &uid, "lease",
+			&lease) ||
+	    until < 0 || lease < 0)
 		return -EBADMSG;
 	if (strcmp(boot, of->boot) || (__u64)serial != of->serial || (__u64)cgroup != of->cgroup_id)
 		return -ENOENT;
-	*grant = (struct grant){.given = true, .until_ms = (uint64_t)until, .uid = (uid_t)uid};
+	*grant = (struct grant){.given = true,
+				.until_ms = (uint64_t)until,
+				.uid = (uid_t)uid,
+				.lease = (uint64_t)lease};
 	if (!grant_left_ms(grant))
 		return -ENOENT;
 	return take_only(json_object_get(object, "only"), grant);

@@ -249,7 +249,8 @@ void kept_names_done(struct kept_names *names)
 
 void kept_forget(const char *directory, __u64 serial)
 {
-	static const char *const ends[] = {"", ".new", ".grant", ".grant.new"};
+	static const char *const ends[] = {"",		 ".new",   ".grant",
+					   ".grant.new", ".spent", ".spent.new"};
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {

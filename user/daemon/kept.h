@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What of a compartment's egress outlives the agent: the names that were given addresses (EGRESS_DIR/SERIAL), and the
- * operator's grant (EGRESS_DIR/SERIAL.grant). Both say whose they are, and of another compartment, or from before the
- * host was started, they say nothing.
+ * What of a compartment's egress outlives the agent: the names that were given addresses (EGRESS_DIR/SERIAL), the
+ * operator's grant (EGRESS_DIR/SERIAL.grant), and what was uploaded under it (EGRESS_DIR/SERIAL.spent). All say whose they
+ * are, and of another compartment, or from before the host was started, they say nothing.
  */
 #ifndef DAEMON_KEPT_H
 #define DAEMON_KEPT_H
@@ -63,6 +63,7 @@ struct grant {
 	uint64_t until_ms; /* CLOCK_BOOTTIME; 0: for good */
 	char **only;	   /* names, NULL-terminated; NULL: all that is listed */
 	uid_t uid;	   /* whose */
+	uint64_t lease;	   /* no two grants of a compartment have the same; of 63 bits */
 };
 
 /* 0, or -errno and what was there is there still. */
@@ -75,7 +76,13 @@ uint64_t grant_left_ms(const struct grant *grant);
 void grant_done(struct grant *grant);
 uint64_t boot_ms(void); /* CLOCK_BOOTTIME: goes on while the host sleeps */
 
-/* --- both --- */
+/* --- what was uploaded --- */
+
+/* The file of it, for the relay to count in; where there is none, or it is another's, nothing was. A descriptor or
+ * -errno. */
+int kept_spent_open(const char *directory, const struct kept_of *of);
+
+/* --- all --- */
 
 /* Nothing of it is kept any more. */
 void kept_forget(const char *directory, __u64 serial);

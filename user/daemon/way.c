@@ -15,7 +15,7 @@ struct way *way_new(const struct compartment *c, const struct kept_of *of, const
 		return NULL;
 	way->of = *of;
 	way->compartment = c->id;
-	way->names.fd = -1;
+	way->names.fd = way->spent = -1;
 	way->name = strdup(c->name);
 	way->cgroup = strdup(c->cgroup);
 	if (!way->name || !way->cgroup || kept_names_open(directory, of, &way->names))
@@ -33,11 +33,30 @@ void way_free(struct way *way)
 		if (way->nets[i].state != NET_FAILED)
 			outlet_close(&way->nets[i].outlet);
 	kept_names_done(&way->names);
+	cleanup_closep(&way->spent);
 	grant_done(&way->grant);
 	json_decref(way->entries);
 	free(way->name);
 	free(way->cgroup);
 	free(way);
+}
+
+bool way_count(struct way *way, const char *directory)
+{
+	char why[WAY_WHY_SIZE];
+	bool news;
+
+	if (way->spent >= 0)
+		return true;
+	way->spent = kept_spent_open(directory, &way->of);
+	if (way->spent >= 0)
+		return true;
+	snprintf(why, sizeof(why), "%.128s/%llu.spent, where uploads are counted: %s", directory,
+		 (unsigned long long)way->of.serial, strerror(-way->spent));
+	news = strcmp(why, way->why) != 0;
+	memcpy(way->why, why, sizeof(way->why));
+	way->stalled = true;
+	return !news;
 }
 
 /* --- what is listed --- */
@@ -141,7 +160,7 @@ static size_t next_net(const struct way *way)
 enum saying way_due(const struct way *way)
 {
 	if (!way->opened)
-		return way->ended || way->stalled ? SAY_NOTHING : SAY_OPEN;
+		return way->ended || way->stalled || way->spent < 0 ? SAY_NOTHING : SAY_OPEN;
 	if (way->ended || way->reopen)
 		return SAY_CLOSE;
 	if (way->granted && !way->grant.given)
@@ -215,7 +234,8 @@ static json_t *say_listen(const struct way *way)
 
 static json_t *say_grant(const struct way *way)
 {
-	json_t *message = json_pack("{s:s, s:o}", "do", "grant", "serial", serial_of(way));
+	json_t *message = json_pack("{s:s, s:o, s:I}", "do", "grant", "serial", serial_of(way),
+				    "lease", (json_int_t)way->grant.lease);
 	json_t *only = way->grant.only ? json_array() : NULL;
 	uint64_t left = grant_left_ms(&way->grant);
 
@@ -255,6 +275,8 @@ bool way_say(const struct way *way, struct way_question *ret, struct relay_ask *
 	struct relay_ask ask = {.message = sayings[question.saying].say(way)};
 	const struct outlet *outlet;
 
+	if (question.saying == SAY_OPEN)
+		ask.fds[ask.nfds++] = way->spent;
 	if (question.saying == SAY_LISTEN) {
 		outlet = &way->nets[next_net(way)].outlet;
 		question.netns = outlet->cookie;

@@ -52,6 +52,7 @@ struct way {
 	char *name, *cgroup;
 	json_t *entries; /* of "list" */
 	struct kept_names names;
+	int spent; /* file of what was uploaded; -1: there is none, and it is not opened */
 	struct grant grant;
 	struct net nets[WAY_MAX_NETS];
 	size_t nnets;
@@ -75,6 +76,10 @@ struct way {
 struct way *way_new(const struct compartment *c, const struct kept_of *of, const char *directory);
 void way_free(struct way *way);
 DEFINE_CLEANUP(struct way *, way_free)
+
+/* Where it is to be counted what is uploaded, unless it has it; without it nothing leaves, and `why` says so. False: and
+ * that is news. */
+bool way_count(struct way *way, const char *directory);
 
 /* "entries" of the destinations of a policy; NULL: out of memory. */
 json_t *way_entries(const struct policy *policy);

@@ -12,14 +12,16 @@
  *	{"do": "configure", "upstreams": [TEXT...], "synthetic": "198.18.0.0/15", "nat64": [TEXT...],
  *	 "connect-ms": N, "idle-ms": N, "total-ms": N}	the first one, once; with a descriptor: the map of flows
  *	{"do": "ping"}						at any time: is it alive?
- *	{"do": "open", "serial": N, "compartment": ID, "name": TEXT}		a compartment: nothing is listed
+ *	{"do": "open", "serial": N, "compartment": ID, "name": TEXT}		a compartment: nothing is listed; with a
+ *					descriptor: where it counts what is uploaded (allowances.h)
  *	{"do": "adopt", "serial": N, "names": [[ADDRESS, NAME]...]}		what an earlier process gave
  *	{"do": "list", "serial": N, "entries": [{"to": ENTRY, "max-upload": BYTES, "tls": BOOLEAN}...]}
  *					in place of those before; what is not listed any more is cut
  *	{"do": "listen", "serial": N, "netns": COOKIE, "sockets": ["relay", "stub4", "stub6"]}
  *					with a descriptor for each word; more than once: other network namespaces
- *	{"do": "grant", "serial": N, "only": [NAME...], "for-ms": N}	both may be left out: all that is listed, for good;
- *					in place of the grant before. A NAME may begin with "*.", as an entry's
+ *	{"do": "grant", "serial": N, "lease": N, "only": [NAME...], "for-ms": N}	the last two may be left out: all that
+ *					is listed, for good; in place of the grant before. A NAME may begin with "*.", as
+ *					an entry's. Of another lease than the last: nothing was uploaded
  *	{"do": "revoke", "serial": N}						flows are cut
  *	{"do": "close", "serial": N}						and so are they here
  *

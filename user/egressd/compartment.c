@@ -37,9 +37,10 @@ static void take_out(struct compartment *c)
 	c->egressd->ncompartments--;
 }
 
-int compartment_new(struct egressd *e, __u64 serial, struct error *error)
+int compartment_new(struct egressd *e, __u64 serial, int allowances, struct error *error)
 {
 	struct compartment *c;
+	int r;
 
 	if (compartment_find(e, serial))
 		return error_set(error, EEXIST, "it is open");
@@ -49,6 +50,12 @@ int compartment_new(struct egressd *e, __u64 serial, struct error *error)
 	if (!c || book_new(&e->rules.synthetic, &c->book)) {
 		free(c);
 		return error_set(error, ENOMEM, "out of memory");
+	}
+	r = allowances_map(allowances, &c->allowances);
+	if (r) {
+		book_free(c->book);
+		free(c);
+		return error_set(error, -r, "where uploads are counted: %s", strerror(-r));
 	}
 	c->egressd = e;
 	c->serial = serial;
@@ -70,7 +77,7 @@ void compartment_free(struct compartment *c)
 	sd_event_source_disable_unref(c->expiry);
 	grant_done(&c->grant);
 	entries_done(&c->entries);
-	allowances_done(&c->allowances);
+	allowances_unmap(c->allowances);
 	book_free(c->book);
 	free(c);
 }
@@ -79,7 +86,7 @@ void compartment_free(struct compartment *c)
 
 int compartment_list(struct compartment *c, struct entries *entries, struct error *error)
 {
-	int r = entries_bind(entries, &c->allowances, error);
+	int r = entries_bind(entries, c->allowances, error);
 
 	if (!r)
 		r = book_list(c->book, entries->to, entries->n, error);
@@ -128,7 +135,7 @@ static int set_expiry(struct compartment *c, __u64 for_ms, sd_event_source **ret
 	return r < 0 ? r : 0;
 }
 
-int compartment_grant(struct compartment *c, struct grant *grant, __u64 for_ms)
+int compartment_grant(struct compartment *c, struct grant *grant, __u64 lease, __u64 for_ms)
 {
 	sd_event_source *expiry = NULL;
 	int r = set_expiry(c, for_ms, &expiry);
@@ -141,6 +148,8 @@ int compartment_grant(struct compartment *c, struct grant *grant, __u64 for_ms)
 	c->grant = *grant;
 	c->expiry = expiry;
 	*grant = (struct grant){0};
+	allowances_lease(c->allowances, lease);
+	entries_apply(&c->entries);
 	relay_recheck(c);
 	return 0;
 }

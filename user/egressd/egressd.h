@@ -55,7 +55,7 @@ struct compartment {
 	struct book *book;
 	size_t told; /* of the book's lines, to the agent */
 	struct entries entries;
-	struct allowances allowances;
+	struct allowances *allowances; /* mapped */
 	struct grant grant;
 	sd_event_source *expiry;
 
@@ -72,14 +72,15 @@ struct compartment {
 
 /* NULL: there is none. */
 struct compartment *compartment_find(const struct egressd *e, __u64 serial);
-/* 0 or -errno with a reason. */
-int compartment_new(struct egressd *e, __u64 serial, struct error *error);
+/* allowances: the agent's file, whose descriptor stays the caller's. 0 or -errno with a reason. */
+int compartment_new(struct egressd *e, __u64 serial, int allowances, struct error *error);
 /* Cuts what it has open, and tells what was kept. */
 void compartment_free(struct compartment *c);
 /* Takes the entries over. 0, or -errno with a reason and as it was before. What is not listed any more is cut. */
 int compartment_list(struct compartment *c, struct entries *entries, struct error *error);
-/* Takes the grant over, for so many milliseconds; 0: for good. What it is not for is cut. 0 or -errno. */
-int compartment_grant(struct compartment *c, struct grant *grant, __u64 for_ms);
+/* Takes the grant over, for so many milliseconds; 0: for good. What it is not for is cut. Of another lease than before:
+ * what was uploaded is forgotten. 0 or -errno. */
+int compartment_grant(struct compartment *c, struct grant *grant, __u64 lease, __u64 for_ms);
 void compartment_revoke(struct compartment *c);
 
 /* --- outlet.c --- */

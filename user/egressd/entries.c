@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include <ldns/sha2.h>
+#include <sys/mman.h>
 #include "base/cleanup.h"
 
 void entries_done(struct entries *entries)
@@ -11,17 +13,6 @@ void entries_done(struct entries *entries)
 	free(entries->to);
 	free(entries->terms);
 	*entries = (struct entries){0};
-}
-
-void allowances_done(struct allowances *allowances)
-{
-	while (allowances->first) {
-		struct allowance *next = allowances->first->next;
-
-		free(allowances->first);
-		allowances->first = next;
-	}
-	allowances->n = 0;
 }
 
 int entries_make(size_t n, struct entries *ret)
@@ -40,56 +31,95 @@ int entries_make(size_t n, struct entries *ret)
 	return 0;
 }
 
-static struct allowance *find(const struct allowances *allowances, const char *text)
-{
-	struct allowance *a = allowances->first;
+/* --- allowances --- */
 
-	while (a && strcmp(a->text, text))
-		a = a->next;
-	return a;
+int allowances_map(int fd, struct allowances **ret)
+{
+	void *at = mmap(NULL, sizeof(**ret), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	*ret = at;
+	return 0;
 }
 
-static struct allowance *add(struct allowances *allowances, const char *text)
+void allowances_unmap(struct allowances *allowances)
 {
-	struct allowance *a = calloc(1, sizeof(*a));
+	if (allowances)
+		munmap(allowances, sizeof(*allowances));
+}
 
-	if (!a)
-		return NULL;
-	snprintf(a->text, sizeof(a->text), "%s", text);
-	a->next = allowances->first;
-	allowances->first = a;
-	allowances->n++;
-	return a;
+/* In the order of the program, whatever the compiler thinks: the process may be killed between any two. */
+static void put(__u64 *at, __u64 value)
+{
+	__atomic_store_n(at, value, __ATOMIC_RELEASE);
+}
+
+static __u64 spent_of(const struct allowance *a)
+{
+	return a->limit ? a->limit - a->left : a->settled;
+}
+
+/* At each step it says the one or the other. */
+static void settle(struct allowance *a, __u64 spent)
+{
+	put(&a->settled, spent);
+	put(&a->limit, 0);
+}
+
+static void set_limit(struct allowance *a, __u64 max_upload)
+{
+	__u64 spent = spent_of(a), limit = max_upload > spent ? max_upload : spent;
+
+	settle(a, spent);
+	put(&a->left, limit - spent);
+	put(&a->limit, limit);
+}
+
+void allowances_lease(struct allowances *allowances, __u64 lease)
+{
+	if (allowances->lease == lease)
+		return;
+	for (size_t i = 0; i < ALLOWANCES; i++) {
+		settle(&allowances->of[i], 0);
+		put(&allowances->of[i].left, 0);
+	}
+	/* Last: half of it is done again. */
+	put(&allowances->lease, lease);
+}
+
+/* Its own, or the first that is nobody's; NULL: neither. */
+static struct allowance *find(struct allowances *allowances, const __u8 key[ALLOWANCE_KEY])
+{
+	static const __u8 none[ALLOWANCE_KEY];
+
+	for (size_t i = 0; i < ALLOWANCES; i++) {
+		struct allowance *a = &allowances->of[i];
+
+		if (!memcmp(a->key, key, ALLOWANCE_KEY) || !memcmp(a->key, none, ALLOWANCE_KEY))
+			return a;
+	}
+	return NULL;
 }
 
 int entries_bind(struct entries *entries, struct allowances *allowances, struct error *error)
 {
 	for (size_t i = 0; i < entries->n; i++) {
 		char text[DESTINATION_TEXT_SIZE];
+		__u8 digest[LDNS_SHA256_DIGEST_LENGTH];
 		struct allowance *a;
 
 		destination_format(&entries->to[i], text);
-		a = find(allowances, text);
-		if (!a && allowances->n >= ENTRIES_ALLOWANCES)
+		ldns_sha256((unsigned char *)text, (unsigned int)strlen(text), digest);
+		a = find(allowances, digest);
+		if (!a)
 			return error_set(error, ENOSPC,
 					 "%u entries were listed in its life: attach it anew",
-					 ENTRIES_ALLOWANCES);
-		if (!a)
-			a = add(allowances, text);
-		if (!a)
-			return -ENOMEM;
+					 ALLOWANCES);
+		memcpy(a->key, digest, ALLOWANCE_KEY);
 		entries->terms[i].allowance = a;
 	}
 	return 0;
-}
-
-static void set_limit(struct allowance *a, __u64 max_upload)
-{
-	a->spent += a->given - a->left;
-	a->left = UINT64_MAX;
-	if (max_upload < UINT64_MAX)
-		a->left = max_upload > a->spent ? max_upload - a->spent : 0;
-	a->given = a->left;
 }
 
 /* Listed twice, an entry has the lesser limit. */

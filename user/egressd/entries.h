@@ -1,25 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a compartment lists, each entry with its terms. What was uploaded counts for the compartment's life, by the
- * entry's text: an entry that is listed again goes on where it was.
+ * What a compartment lists, each entry with its terms. What was uploaded counts for a grant's life, by the entry's text:
+ * an entry that is listed again goes on where it was, and so it does in the next process.
  */
 #ifndef EGRESSD_ENTRIES_H
 #define EGRESSD_ENTRIES_H
 
 #include "base/log.h"
+#include "egress/allowances.h"
 #include "policy/destination.h"
-
-/* Texts of entries in a compartment's life: sixteen lists that have nothing in common. At the bound: a further list
- * is not taken. */
-#define ENTRIES_ALLOWANCES 4096
-
-struct allowance {
-	struct allowance *next;
-	char text[DESTINATION_TEXT_SIZE];
-	__u64 left;  /* counted down by flows, which point at it */
-	__u64 given; /* what `left` was when it was set last */
-	__u64 spent; /* until then */
-};
 
 struct terms {
 	bool tls;	  /* the client's first word has to be a ClientHello for that name */
@@ -33,14 +22,7 @@ struct entries {
 	size_t n;
 };
 
-/* Zeroed: none. */
-struct allowances {
-	struct allowance *first;
-	size_t n;
-};
-
 void entries_done(struct entries *entries);
-void allowances_done(struct allowances *allowances);
 
 /* Room for n. 0 or -ENOMEM. */
 int entries_make(size_t n, struct entries *ret);
@@ -48,6 +30,12 @@ int entries_make(size_t n, struct entries *ret);
 int entries_bind(struct entries *entries, struct allowances *allowances, struct error *error);
 /* From now on the limits are these. */
 void entries_apply(const struct entries *entries);
+
+/* The agent's file; the descriptor stays the caller's. 0 or -errno. */
+int allowances_map(int fd, struct allowances **ret);
+void allowances_unmap(struct allowances *allowances); /* NULL: nothing */
+/* Another grant: nothing is spent. The same one: nothing happens. The limits are to be applied after it. */
+void allowances_lease(struct allowances *allowances, __u64 lease);
 
 /*
  * The terms of a name and port: of the entry that writes it out, else of the wildcard's. Where several do, each counts:

@@ -32,10 +32,13 @@ int verb_grant(struct request *request, struct error *error)
 	struct grant grant = {.given = true};
 	int r = ends ? check_ms(request, "for-ms", MAX_MS, error) : 0;
 
+	if (!r && number_of(request, "lease") < 0)
+		r = error_set(error, EINVAL, "lease is no number of a grant");
 	if (!r)
 		r = read_only(json_object_get(request->body, "only"), &grant, error);
 	if (!r)
 		r = compartment_grant(request->compartment, &grant,
+				      (__u64)number_of(request, "lease"),
 				      (__u64)number_of(request, "for-ms"));
 	grant_done(&grant);
 	return r;

@@ -14,7 +14,9 @@ int verb_open(struct request *request, struct error *error)
 		return error_set(error, EINVAL, "compartment is no id");
 	if (!*name || strlen(name) >= BH_NAME_SIZE)
 		return error_set(error, EINVAL, "name has 1 to %u bytes", BH_NAME_SIZE - 1);
-	return compartment_new(request->egressd, request->serial, error);
+	if (request->message->nfds != 1)
+		return error_set(error, EINVAL, "open comes with one descriptor");
+	return compartment_new(request->egressd, request->serial, request->message->fds[0], error);
 }
 
 static int adopt_pair(struct compartment *c, const json_t *pair, struct error *error)
