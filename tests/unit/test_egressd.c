@@ -1018,6 +1018,49 @@ static void test_many(void **state)
 		talk_end(&talks[i]);
 }
 
+/* One that takes all that it gets leaves some to others; and so do they. */
+static void test_shared(void **state)
+{
+	static const size_t gets[] = {14, 9, 7, 5};
+	static struct talk talks[40];
+	struct scene s;
+	size_t n = 0, had = 0;
+
+	(void)state;
+	/* For forty connections: twenty are shared. */
+	egressd_files = 480;
+	s = scene_start(CONNECT_MS);
+	egressd_files = 0;
+	for (int serial = 7; serial < 11; serial++) {
+		struct ports ports = compartment(&s, serial, API);
+		__u32 api = address_of(&ports, "api.example.com");
+		json_t *event = NULL;
+
+		for (had = n; n < N_OF(talks); n++) {
+			talks[n].client = connect_as(&s, &ports, (__u64)serial, api, SERVER_PORT);
+			if (!is_readable(s.server, 200))
+				break;
+			talks[n].server = world_accept(&s);
+		}
+		assert_true(n < N_OF(talks));
+		assert_int_equal(how_it_ends(talks[n].client), -ECONNRESET);
+		close(talks[n].client);
+		event = event_of(&s, "connect", "too many", "api.example.com");
+		assert_int_equal(number(event, "serial"), serial);
+		json_decref(event);
+		assert_int_equal(n - had, gets[serial - 7]);
+	}
+	/* What is free again is shared again. */
+	while (n > 14) {
+		talk_end(&talks[--n]);
+		json_decref(find_said(&s, "event", "flow", "reset", 100)
+				    ?: event_of(&s, "flow", "ended", "api.example.com"));
+	}
+	while (n)
+		talk_end(&talks[--n]);
+	scene_end(&s);
+}
+
 /* Names whose resolver says nothing do not use up what others ask by. */
 static void test_many_questions(void **state)
 {
@@ -1129,6 +1172,7 @@ int main(void)
 		cmocka_unit_test(test_flood),
 		cmocka_unit_test(test_slow_agent),
 		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_many_questions),
 		cmocka_unit_test(test_no_descriptors),
 	};

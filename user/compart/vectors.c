@@ -30,9 +30,6 @@ const struct vector open_vectors[] = {
 	 "with network: egress or loopback take ports of loopback, and the ones that the kernel "
 	 "chooses from, before services of the host do",
 	 "start those first; LimitNOFILE= and TasksMax= in the unit"},
-	{"relay-share",
-	 "as eight compartments together take all connections of the relay, so that others wait",
-	 "each has 512 at most; bulkhead revoke gives them back"},
 	{"keyrings", "use the keyrings of its session, and have the kernel run /sbin/request-key",
 	 "start it in a session of its own; request-key.conf"},
 	{"source-routes",

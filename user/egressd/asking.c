@@ -12,13 +12,14 @@ static bool is_free(const struct asking_slot *slot, __u64 now_us)
 static int find(const struct asking *asking, __u64 serial, const char *name, __u64 now_us)
 {
 	int place = -EBUSY;
-	size_t mine = 0;
+	size_t mine = 0, nfree = 0;
 
 	for (int i = 0; i < ASKING_SLOTS; i++) {
 		const struct asking_slot *slot = &asking->slots[i];
 
 		if (is_free(slot, now_us)) {
 			place = place < 0 ? i : place;
+			nfree++;
 			continue;
 		}
 		if (slot->serial != serial)
@@ -27,7 +28,9 @@ static int find(const struct asking *asking, __u64 serial, const char *name, __u
 			return i;
 		mine++;
 	}
-	return mine < ASKING_EACH ? place : -EBUSY;
+	if (mine && (mine >= ASKING_EACH || mine + ASKING_FIRST >= nfree))
+		return -EBUSY;
+	return place;
 }
 
 int asking_begin(struct asking *asking, __u64 serial, const char *name, __u64 now_us)

@@ -14,8 +14,10 @@
 
 /* The library has 1,024 sockets, and a name is two questions. At the bound: the connection is reset. */
 #define ASKING_SLOTS 448
-/* Of one compartment: seven have to work together to take all. */
+/* Of one compartment; and not more than others have left free. */
 #define ASKING_EACH 64
+/* The last are for compartments that have none. */
+#define ASKING_FIRST 64
 /* For each resolver that is named. Measured: where none answers the last query is sent after 1.5 s of one, 14 s of
  * three, 44 s of eight. */
 #define ASKING_LINGER_US 6000000ull

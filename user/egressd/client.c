@@ -83,6 +83,7 @@ static void client_free(struct client *client)
 		client->next->previous = client->previous;
 	c->nclients--;
 	c->egressd->nclients--;
+	c->egressd->nshared -= c->nclients >= EGRESSD_OWN_CLIENTS;
 	drop_sources(client);
 	if (client->reach)
 		reach_cancel(client->reach);
@@ -310,6 +311,7 @@ static struct client *add(struct compartment *c)
 	if (client->next)
 		client->next->previous = client;
 	c->clients = client;
+	c->egressd->nshared += c->nclients >= EGRESSD_OWN_CLIENTS;
 	c->nclients++;
 	c->egressd->nclients++;
 	return client;

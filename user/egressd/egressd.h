@@ -16,10 +16,13 @@
 #include "grant.h"
 #include "messages.h"
 
-/* Connections of one compartment, and of all: of these not more than there are descriptors for. A provider has a few
- * dozen. At the bound: a further one is reset. */
+/* Connections of one compartment. A provider has a few dozen. At the bound: a further one is reset. */
 #define EGRESSD_CLIENTS 512
-#define EGRESSD_ALL_CLIENTS 4096
+/* Of these so many are its own, and others cannot take them; for those above it may have as many as others have left
+ * free: however many take all that they get, one that comes later gets half of what is free then. */
+#define EGRESSD_OWN_CLIENTS 4
+#define EGRESSD_SHARED_CLIENTS 4096
+#define EGRESSD_ALL_CLIENTS (EGRESSD_SHARED_CLIENTS + EGRESSD_OWN_CLIENTS * BH_MAX_COMPARTMENTS)
 /* Descriptors of one: two connections and two pipes; less while it is dialled, as a rule. */
 #define EGRESSD_CLIENT_FILES 6
 /* DNS over TCP, of one compartment: for who was told that an answer was cut, and none is. At the bound: reset. */
@@ -43,7 +46,9 @@ struct egressd {
 	unsigned int connect_ms, idle_ms, total_ms;
 
 	struct compartment *compartments;
-	size_t ncompartments, nclients, max_clients;
+	size_t ncompartments, nclients;
+	size_t nshared; /* of clients: above EGRESSD_OWN_CLIENTS of their compartments */
+	size_t max_clients, max_shared;
 	struct asking asking;
 };
 

@@ -54,9 +54,10 @@ static void egressd_free(struct egressd *e)
 }
 DEFINE_CLEANUP(struct egressd *, egressd_free)
 
-/* Of few descriptors half is for connections. */
-static size_t max_clients(void)
+/* Of few descriptors half is for connections, and of few connections half is shared. */
+static void set_bounds(struct egressd *e)
 {
+	const size_t own = EGRESSD_OWN_CLIENTS * BH_MAX_COMPARTMENTS;
 	struct rlimit files = {0};
 	size_t n;
 
@@ -64,7 +65,8 @@ static size_t max_clients(void)
 	n = files.rlim_cur > 2 * EGRESSD_OTHER_FILES ? files.rlim_cur - EGRESSD_OTHER_FILES
 						     : files.rlim_cur / 2;
 	n /= EGRESSD_CLIENT_FILES;
-	return n < EGRESSD_ALL_CLIENTS ? n : EGRESSD_ALL_CLIENTS;
+	e->max_clients = n < EGRESSD_ALL_CLIENTS ? n : EGRESSD_ALL_CLIENTS;
+	e->max_shared = e->max_clients > 2 * own ? e->max_clients - own : e->max_clients / 2;
 }
 
 static int open_loop(struct egressd *e)
@@ -89,7 +91,7 @@ static int run(struct error *error)
 	if (!e)
 		return error_set(error, ENOMEM, "out of memory");
 	e->flows = -1;
-	e->max_clients = max_clients();
+	set_bounds(e);
 	r = open_loop(e);
 	if (r)
 		return error_set(error, -r, "event loop: %s", strerror(-r));

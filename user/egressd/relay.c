@@ -72,6 +72,16 @@ static void say_address(struct arrival *a, __u32 address)
 	inet_ntop(AF_INET, &in, a->reason, sizeof(a->reason));
 }
 
+static bool has_room(const struct compartment *c)
+{
+	const struct egressd *e = c->egressd;
+
+	if (c->nclients >= EGRESSD_CLIENTS || e->nclients >= e->max_clients)
+		return false;
+	return c->nclients < EGRESSD_OWN_CLIENTS ||
+	       c->nclients - EGRESSD_OWN_CLIENTS + e->nshared < e->max_shared;
+}
+
 /* RELAY_OUTCOMES: it may be dialled. */
 static enum relay_outcome judge(struct arrival *a, __u32 address)
 {
@@ -89,7 +99,7 @@ static enum relay_outcome judge(struct arrival *a, __u32 address)
 		return RELAY_UNGRANTED;
 	if (!a->terms.allowance->left)
 		return RELAY_OVER_UPLOAD;
-	if (c->nclients >= EGRESSD_CLIENTS || c->egressd->nclients >= c->egressd->max_clients) {
+	if (!has_room(c)) {
 		snprintf(a->reason, sizeof(a->reason), "%zu connections are open, of all %zu",
 			 c->nclients, c->egressd->nclients);
 		return RELAY_TOO_MANY;
