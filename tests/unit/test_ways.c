@@ -608,6 +608,60 @@ static void test_relay_hangs(void **state)
 	UNTIL(w, is_open(w) && way_of(w)->granted);
 }
 
+/* Who waits for outlets waits for the next relay. */
+static void test_waits_for_relay(void **state)
+{
+	struct world *w = *state;
+
+	NEED_ROOT(w);
+	add_member(true);
+	begin_agent(w, "good");
+	must(w, OUTLETS);
+	kill(relay_pid(w->d.egress->relay), SIGKILL);
+	UNTIL(w, relay_deaths(w->d.egress->relay) == 1);
+	assert_false(is_open(w));
+	must(w, OUTLETS);
+	assert_true(is_open(w));
+}
+
+/* Unless that is too late; then it is told when, and does not wait in vain. */
+static void test_relay_dies_and_dies(void **state)
+{
+	struct world *w = *state;
+	uint64_t began = clock_us();
+
+	NEED_ROOT(w);
+	add_member(true);
+	begin_agent(w, "dies-listen");
+	must_not(w, OUTLETS,
+		 "the relay does not run: it exited with status 3: see its log; it is started "
+		 "again in ");
+	assert_in_range(clock_us() - began, 1000000, CONTROL_LATER_MS * 1000);
+	assert_true(relay_deaths(w->d.egress->relay) > 3);
+}
+
+static void test_outlets_overdue(void **state)
+{
+	static const char request[] = OUTLETS;
+	struct world *w = *state;
+	json_t *answer = NULL;
+	int fd;
+
+	NEED_ROOT(w);
+	add_member(true);
+	begin_agent(w, "mute-listen");
+	fd = connect_as_root(w);
+	assert_int_equal(send(fd, request, strlen(request), 0), strlen(request));
+	UNTIL(w, w->d.clients->later);
+	request_overdue(w->d.clients);
+	UNTIL(w, (answer = read_answer(fd)));
+	assert_string_equal(json_string_value(json_object_get(answer, "error")),
+			    "codex: not there after 15 s: it is starting: see bulkhead status and "
+			    "the agent's log");
+	json_decref(answer);
+	close(fd);
+}
+
 /* What must be done and is refused ends the relay. */
 static void test_relay_refuses(void **state)
 {
@@ -871,14 +925,32 @@ int main(int argc, char **argv)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
 	const struct CMUnitTest tests[] = {
-		CASE(test_open),	   CASE(test_grant),	      CASE(test_counted),
-		CASE(test_expiry),	   CASE(test_relay_dies),     CASE(test_relay_stops),
-		CASE(test_relay_mute),	   CASE(test_relay_hangs),    CASE(test_relay_refuses),
-		CASE(test_grant_refused),  CASE(test_listen_refused), CASE(test_list_refused),
-		CASE(test_list_changes),   CASE(test_set_refused),    CASE(test_lo_down),
-		CASE(test_agent_restarts), CASE(test_adopt_refused),  CASE(test_gone),
-		CASE(test_edited),	   CASE(test_crowd),	      CASE(test_off),
-		CASE(test_bad_config),	   CASE(test_range_taken),
+		CASE(test_open),
+		CASE(test_grant),
+		CASE(test_counted),
+		CASE(test_expiry),
+		CASE(test_relay_dies),
+		CASE(test_relay_stops),
+		CASE(test_relay_mute),
+		CASE(test_waits_for_relay),
+		CASE(test_relay_dies_and_dies),
+		CASE(test_outlets_overdue),
+		CASE(test_relay_hangs),
+		CASE(test_relay_refuses),
+		CASE(test_grant_refused),
+		CASE(test_listen_refused),
+		CASE(test_list_refused),
+		CASE(test_list_changes),
+		CASE(test_set_refused),
+		CASE(test_lo_down),
+		CASE(test_agent_restarts),
+		CASE(test_adopt_refused),
+		CASE(test_gone),
+		CASE(test_edited),
+		CASE(test_crowd),
+		CASE(test_off),
+		CASE(test_bad_config),
+		CASE(test_range_taken),
 	};
 
 	fake_relay(argc, argv);

@@ -68,6 +68,9 @@ void egress_revoke(struct daemon *d, struct way *way);
 /* Is the text that was read the one in force? A file that was edited since lists nothing. */
 bool egress_is_in_force(const struct compartment *c);
 
+/* The first thing in the way of what is granted; "" for none. */
+const char *egress_why(struct daemon *d, const struct compartment *c, const struct way *way);
+
 /* For status: null where nothing is listed, and of the relay. */
 json_t *egress_status(struct daemon *d, const struct compartment *c);
 json_t *egress_relay_status(struct daemon *d);

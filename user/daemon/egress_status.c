@@ -62,8 +62,7 @@ static json_t *grant_record(const struct grant *grant)
 			 only, "uid", (json_int_t)grant->uid);
 }
 
-/* The first thing in the way of what is granted; "" for none. */
-static const char *why_not(struct daemon *d, const struct compartment *c, const struct way *way)
+const char *egress_why(struct daemon *d, const struct compartment *c, const struct way *way)
 {
 	const struct egress *e = d->egress;
 
@@ -93,7 +92,7 @@ json_t *egress_status(struct daemon *d, const struct compartment *c)
 			 destinations_record(c->loaded), "grant",
 			 way ? grant_record(&way->grant) : json_null(), "open",
 			 way && way_is_open(way), "outlets", nets_record(way), "why",
-			 text_record(why_not(d, c, way)));
+			 text_record(egress_why(d, c, way)));
 }
 
 json_t *egress_relay_status(struct daemon *d)

@@ -41,7 +41,8 @@ struct relay {
 	sd_event *event;
 	enum life life;
 	bool wanted;
-	json_t *asked; /* whose answer is to come; NULL */
+	bool unstartable; /* last time */
+	json_t *asked;	  /* whose answer is to come; NULL */
 	pid_t pid;
 	int pidfd, channel;
 	sd_event_source *exit, *io, *answer_timer, *start_timer;
@@ -428,7 +429,8 @@ static void start(struct relay *relay)
 	if (!relay->wanted || relay->life != LIFE_NONE)
 		return;
 	relay->started_us = clock_us();
-	if (spawn(relay, &error)) {
+	relay->unstartable = spawn(relay, &error);
+	if (relay->unstartable) {
 		forget(relay);
 		if (strcmp(relay->why, error.text))
 			log_error("egress: the relay cannot be started: %s", error.text);
@@ -592,4 +594,19 @@ unsigned int relay_deaths(const struct relay *relay)
 const char *relay_why(const struct relay *relay)
 {
 	return relay->life == LIFE_RUNS ? "" : relay->why;
+}
+
+unsigned int relay_starts_ms(const struct relay *relay)
+{
+	uint64_t now = clock_us(), at = 0;
+
+	if (relay->life == LIFE_RUNS)
+		return 0;
+	if (!relay->wanted || relay->unstartable)
+		return UINT_MAX;
+	/* One that ends yet is followed by a pause. */
+	if (relay->life == LIFE_ENDS)
+		return relay->pause_ms;
+	sd_event_source_get_time(relay->start_timer, &at);
+	return at > now ? (unsigned int)((at - now) / 1000) : 0;
 }

@@ -59,6 +59,8 @@ void relay_poke(struct relay *relay);
 /* 0: none runs. */
 pid_t relay_pid(const struct relay *relay);
 unsigned int relay_deaths(const struct relay *relay);
+/* Until the next one is started: 0 where one runs, UINT_MAX where none is to be, or it could not be started last time. */
+unsigned int relay_starts_ms(const struct relay *relay);
 /* Why none runs; "" when one does, or was never to. */
 const char *relay_why(const struct relay *relay);
 

@@ -12,6 +12,9 @@
 struct later {
 	/* 0, -errno and an error, or REQUEST_LATER. May add to the reply. */
 	int (*settled)(struct daemon *d, struct later *later, struct error *error);
+	/* When its time is over: 0, or -errno and an error that says what is in the way. NULL: nothing is known. */
+	int (*overdue)(struct daemon *d, const struct later *later, struct error *error);
+	uint64_t until_us; /* CLOCK_MONOTONIC */
 	__u32 compartment;
 	__u64 serial;
 	json_t *body, *reply;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* grant, revoke and outlets: the operator's yes to what a policy lists, and who waits for it to be in force. */
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include "base/cleanup.h"
 #include "base/duration.h"
@@ -51,6 +52,7 @@ static int wait_for(struct request *request, const struct way *way,
 		    struct error *error)
 {
 	request->later.settled = settled;
+	request->later.until_us = now_us() + CONTROL_LATER_MS * 1000ull;
 	request->later.compartment = way->compartment;
 	request->later.serial = way->of.serial;
 	return settled(request->daemon, &request->later, error);
@@ -65,11 +67,24 @@ static int look(struct daemon *d, const struct later *later, struct way **ret, s
 		return error_set(error, ESRCH, "the compartment is gone");
 	if (way->stalled)
 		return error_set(error, EIO, "%s", way->why);
-	if (*relay_why(d->egress->relay))
-		return error_set(error, EIO, "the relay does not run: %s",
-				 relay_why(d->egress->relay));
 	*ret = way;
 	return 0;
+}
+
+/* Does it run, or will it within so many milliseconds? */
+static int check_relay(struct daemon *d, uint64_t within_ms, struct error *error)
+{
+	const struct relay *relay = d->egress->relay;
+	unsigned int ms = relay_starts_ms(relay);
+
+	if (!*relay_why(relay) || ms < within_ms)
+		return 0;
+	return ms == UINT_MAX || !within_ms
+		       ? error_set(error, EIO, "the relay does not run: %s", relay_why(relay))
+		       : error_set(error, EIO,
+				   "the relay does not run: %s; it is started again in %u s: "
+				   "try again then",
+				   relay_why(relay), ms / 1000 + 1);
 }
 
 /* --- grant --- */
@@ -93,6 +108,8 @@ static int granted(struct daemon *d, struct later *later, struct error *error)
 	struct way *way = NULL;
 	int r = look(d, later, &way, error);
 
+	if (!r)
+		r = check_relay(d, 0, error);
 	if (r)
 		return stands(d, later, r, error);
 	if (!way->grant.given)
@@ -186,12 +203,17 @@ int request_revoke(struct request *request, struct error *error)
 
 /* --- outlets --- */
 
+/* A relay that died is waited for: the next one opens it again. */
 static int opened(struct daemon *d, struct later *later, struct error *error)
 {
+	uint64_t now = now_us(), left = later->until_us > now ? later->until_us - now : 0;
 	struct way *way = NULL;
 	int r = look(d, later, &way, error);
 
 	if (r || way_is_open(way))
+		return r;
+	r = check_relay(d, left / 1000, error);
+	if (r)
 		return r;
 	for (size_t i = 0; i < way->nnets; i++)
 		if (*way->nets[i].why)
@@ -199,10 +221,34 @@ static int opened(struct daemon *d, struct later *later, struct error *error)
 	return REQUEST_LATER;
 }
 
+static int not_opened(struct daemon *d, const struct later *later, struct error *error)
+{
+	const struct compartment *c = d->entries[later->compartment].record;
+	const char *why = c ? egress_why(d, c, egress_way(d, later->compartment)) : "it is gone";
+
+	return error_set(error, ETIMEDOUT,
+			 "%s: not there after %u s: %s: see bulkhead status and the agent's log",
+			 c ? c->name : "", CONTROL_LATER_MS / 1000, *why ? why : "it is starting");
+}
+
 /* What cannot be opened keeps no unit from its start: nothing leaves it, and status says why. */
 static int opened_or_not(struct daemon *d, struct later *later, struct error *error _unused_)
 {
-	return opened(d, later, NULL) == REQUEST_LATER ? REQUEST_LATER : 0;
+	struct error why = {0};
+	int r = opened(d, later, &why);
+
+	if (r < 0)
+		log_warning("a unit starts without its way out: %s", why.text);
+	return r == REQUEST_LATER ? r : 0;
+}
+
+static int never_opened(struct daemon *d, const struct later *later, struct error *error _unused_)
+{
+	struct error why = {0};
+
+	not_opened(d, later, &why);
+	log_warning("a unit starts without its way out: %s", why.text);
+	return 0;
 }
 
 int request_await_outlets(struct request *request, const struct compartment *c, struct error *error)
@@ -214,6 +260,7 @@ int request_await_outlets(struct request *request, const struct compartment *c, 
 	/* Who asks stands where the unit will, in its network namespace. */
 	egress_tick(request->daemon);
 	way = egress_way(request->daemon, c->id);
+	request->later.overdue = never_opened;
 	return way ? wait_for(request, way, opened_or_not, error) : 0;
 }
 
@@ -222,5 +269,6 @@ int request_outlets(struct request *request, struct error *error)
 	struct way *way = NULL;
 	int r = find(request, &way, error);
 
+	request->later.overdue = not_opened;
 	return r ? r : wait_for(request, way, opened, error);
 }

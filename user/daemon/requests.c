@@ -345,12 +345,18 @@ void requests_settle(struct daemon *d)
 
 void request_overdue(struct client *client)
 {
+	const struct later *later = client->later;
 	struct error error = {0};
+	int r;
 
-	error_set(&error, ETIMEDOUT,
-		  "not done in %u s, and still under way: see bulkhead status and the agent's log",
-		  CONTROL_LATER_MS / 1000);
-	finish(client, -ETIMEDOUT, &error);
+	if (later->overdue)
+		r = later->overdue(client->daemon, later, &error);
+	else
+		r = error_set(&error, ETIMEDOUT,
+			      "not done in %u s, and still under way: see bulkhead status and the "
+			      "agent's log",
+			      CONTROL_LATER_MS / 1000);
+	finish(client, r, &error);
 }
 
 void request_handle(struct client *client, const char *text, size_t n)
