@@ -952,6 +952,33 @@ def as_readme_says():
 AUDITED = CLIENT.replace("mode: enforce", "mode: audit")
 
 
+@case("egress-more", seconds=400)
+def starts_while_relay_is_away():
+    """A unit that starts in the pause after the relay's death waits for the next relay: its first query comes to the stub."""
+    stage()
+    write("/srv/fetcher/loop", LOOP)
+    must("chown", "-R", f"{USER}:", "/srv/fetcher")
+    write(f"{UNITS}/fetcher.service", FETCHER)
+    write("/srv/fetcher.yaml", readme()[1])
+    must("systemctl", "restart", "fetcher.service")
+    try:
+        attach("/srv/fetcher.yaml", "--unit", "fetcher.service")
+        # The pause is doubled with each.
+        for _ in range(6):
+            wait_for("the relay runs", lambda: relay()["pid"], 60)
+            os.kill(relay()["pid"], signal.SIGKILL)
+            wait_for("it is away", lambda: not relay()["pid"])
+        since = mark()
+        must("systemctl", "restart", "fetcher.service")
+        expect(compartment(name="fetcher")["egress"]["open"], str(compartment(name="fetcher")["egress"]))
+        told(since, name="fetcher", what="query", outcome="ungranted")
+        led = [r for r in refusals(since, "fetcher") if r["hook"] in ("connect4", "sendmsg4")]
+        expect_equal("refused by the kernel", led, [])
+    finally:
+        run("systemctl", "stop", "fetcher.service")
+        run("bulkhead", "detach", "--unit", "fetcher.service")
+
+
 @case("egress")
 def audited():
     """Under mode: audit nothing is redirected or refused, and every destination is told."""

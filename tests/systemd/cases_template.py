@@ -103,6 +103,10 @@ def template_instances():
                     r"sd-template@\.service: stays bound")
         expect_equal("compartments", len(compartments(name="template")), 1)
 
+        expect_text("detach of one that does not run",
+                    run("bulkhead", "detach", "--unit", "sd-template@none.service").err,
+                    r"sd-template@none\.service: it does not run, and is bound by sd-template@\.service: bulkhead detach "
+                    r"--unit sd-template@\.service releases all")
         must("bulkhead", "detach", "--unit", "sd-template@.service")
         expect_equal("compartments after detach", compartments(name="template"), [])
         free = Instance()

@@ -131,6 +131,8 @@ def detach_frees():
         p.wait()
         expect_equal("first open of the next start", p.firsts()[-1][1], 0)
         p.is_free()
+        expect_text("detach of what is not bound", run("bulkhead", "detach", "--unit", p.unit).err,
+                    f"{p.unit}: it is not bound, and nothing of it is attached: bulkhead status lists what is")
 
 
 @case("policy")

@@ -842,6 +842,23 @@ static void test_gone(void **state)
 	must_not(w, GRANT, "no such compartment");
 }
 
+/* Who names what is not there is told what it was, and where to look. */
+static void test_nobody(void **state)
+{
+	struct world *w = *state;
+
+	begin_agent(w, "good");
+	must_not(w, "{\"request\":\"reload\",\"target\":\"x\"}\n", "x: no such compartment: see ");
+	must_not(
+		w, "{\"request\":\"detach\",\"cgroup\":\"system.slice/x.service\"}\n",
+		"system.slice/x.service: nothing is attached there: bulkhead status lists what is; "
+		"a cgroup is named by its directory, as in /sys/fs/cgroup/");
+	must_not(w, "{\"request\":\"detach\",\"cgroup\":\"/x\"}\n",
+		 "/x: nothing is attached there: bulkhead status lists what is");
+	must_not(w, "{\"request\":\"reload\",\"unit\":\"x.service\"}\n",
+		 "x.service: nothing of this unit is attached: bulkhead status lists what is");
+}
+
 /* A policy whose text is not the one in force lists nothing. */
 static void test_edited(void **state)
 {
@@ -946,6 +963,7 @@ int main(int argc, char **argv)
 		CASE(test_agent_restarts),
 		CASE(test_adopt_refused),
 		CASE(test_gone),
+		CASE(test_nobody),
 		CASE(test_edited),
 		CASE(test_crowd),
 		CASE(test_off),

@@ -21,6 +21,11 @@ static int set_path(json_t *request, const char *field, const char *path, struct
 	_cleanup_free_ char *real = realpath(path, NULL);
 
 	/* The agent stands elsewhere: it needs the path from the top. */
+	if (!real && !strcmp(field, "cgroup"))
+		return error_set(error, errno,
+				 "%s: %s: a cgroup is named by its directory, as in "
+				 "/sys/fs/cgroup/system.slice/mcp.service",
+				 path, strerror(errno));
 	if (!real)
 		return error_set(error, errno, "%s: %s", path, strerror(errno));
 	return json_object_set_new(request, field, json_string(real))
@@ -65,15 +70,14 @@ static void show_attached(const json_t *reply)
 {
 	const json_t *compartments = json_object_get(reply, "compartments");
 	const char *bound = text_of(reply, "bound");
-	_cleanup_json_ json_t *vectors = vectors_record();
 
 	if (json_array_size(compartments))
 		show_compartments(compartments);
 	if (*bound)
 		printf("%s%s: every start from now on begins inside, or does not begin\n",
 		       json_array_size(compartments) ? "" : "nothing of it runs now; ", bound);
-	putchar('\n');
-	show_vectors(vectors, stdout);
+	printf("%zu ways are not closed yet: bulkhead doctor says which, and what limits each\n",
+	       nopen_vectors);
 }
 
 int cmd_attach(const struct arguments *arguments, struct error *error)

@@ -27,11 +27,15 @@ int cmd_detach(const struct arguments *arguments, struct error *error)
 	const char *target = arguments->nwords ? arguments->words[0] : NULL;
 	_cleanup_json_ json_t *reply = NULL;
 	const json_t *compartments;
+	_cleanup_free_ char *cgroup = NULL;
 	json_t *request;
 	int r;
 
+	/* As attach takes it. One that is gone is known by the name that it had. */
+	if (arguments->cgroup)
+		cgroup = realpath(arguments->cgroup, NULL);
 	request = json_pack("{s:s, s:s*, s:s*, s:s*}", "request", "detach", "target", target,
-			    "cgroup", arguments->cgroup, "unit", arguments->unit);
+			    "cgroup", cgroup ?: arguments->cgroup, "unit", arguments->unit);
 	r = agent_call(request, &reply, error);
 	if (r)
 		return r;

@@ -185,6 +185,31 @@ static bool is_wanted(const struct compartment *c, const json_t *request)
 	return json_is_true(json_object_get(request, "all"));
 }
 
+/* Nothing was found: by what was it looked for? */
+static int say_none(const json_t *request, struct error *error)
+{
+	const char *target = json_string_value(json_object_get(request, "target"));
+	const char *cgroup = json_string_value(json_object_get(request, "cgroup"));
+	const char *unit = json_string_value(json_object_get(request, "unit"));
+
+	if (unit)
+		return error_set(
+			error, ENOENT,
+			"%s: nothing of this unit is attached: bulkhead status lists what is",
+			unit);
+	if (cgroup)
+		return error_set(error, ENOENT,
+				 "%s: nothing is attached there: bulkhead status lists what is%s",
+				 cgroup,
+				 *cgroup == '/' ? ""
+						: "; a cgroup is named by its directory, as in "
+						  "/sys/fs/cgroup/system.slice/mcp.service");
+	return error_set(
+		error, ENOENT,
+		"%s: no such compartment: see bulkhead status (a name is the policy's own)",
+		target ?: "");
+}
+
 int registry_select(struct daemon *d, const json_t *request, struct compartment **ret,
 		    size_t *ret_n, struct error *error)
 {
@@ -199,9 +224,7 @@ int registry_select(struct daemon *d, const json_t *request, struct compartment 
 			ret[n++] = c;
 	}
 	if (!n && !json_is_true(json_object_get(request, "all")))
-		return error_set(
-			error, ENOENT,
-			"no such compartment: see bulkhead status (a name is the policy's own)");
+		return say_none(request, error);
 	if (target && n > 1)
 		return error_set(error, ENOTUNIQ,
 				 "%zu compartments are called %s: give the id (bulkhead status)", n,

@@ -74,6 +74,25 @@ static int detach_found(struct request *request, struct compartment *const *foun
 	return r < 0 ? r : 0;
 }
 
+/* Neither bound nor attached; or by its template. */
+static int say_not_detached(const struct request *request, const char *unit, struct error *error)
+{
+	const char *template = json_string_value(
+		json_array_get(json_object_get(request->reply, "still_bound"), 0));
+
+	if (template)
+		return error_set(
+			error, ENOENT,
+			"%s: it does not run, and is bound by %s: bulkhead detach --unit %s "
+			"releases all of its instances",
+			unit, template, template);
+	return error_set(
+		error, ENOENT,
+		"%s: it is not bound, and nothing of it is attached: bulkhead status lists "
+		"what is",
+		unit);
+}
+
 /* First the binding: else a restart between the two would begin inside again. */
 int request_detach(struct request *request, struct error *error)
 {
@@ -91,6 +110,8 @@ int request_detach(struct request *request, struct error *error)
 	r = registry_select(request->daemon, request->body, found, &n, error);
 	if (r == -ENOENT && json_array_size(json_object_get(request->reply, "unbound")))
 		return 0;
+	if (r == -ENOENT && unit)
+		return say_not_detached(request, unit, error);
 	if (r == 0 && !unit)
 		r = unbind_found(request, found, n, error);
 	return r ? r : detach_found(request, found, n, error);
