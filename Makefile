@@ -78,7 +78,7 @@ DAEMON_TESTS := $(patsubst %,$(BUILD)/tests/unit/test_%,daemon config kept relay
 $(DAEMON_TESTS): $(filter-out %/main.o,$(call objects,user/daemon/*.c))
 $(DAEMON_TESTS): LIBS += -lmnl
 # What it says to the kernel, and who is inside, the test answers itself.
-$(BUILD)/tests/unit/test_ways: ALL_LDFLAGS += $(patsubst %,-Wl$(comma)--wrap=%,kern_outlet_set kern_outlets_clear \
+$(BUILD)/tests/unit/test_ways: ALL_LDFLAGS += $(patsubst %,-Wl$(comma)--wrap=%,kern_outlet_set kern_outlet_unset kern_outlets_clear \
 	kern_flows_fd kern_flows_clear kern_fence_fill kern_fence_attach kern_fence_refused cgroup_own_get \
 	kern_outlet_mark kern_compartment_get cgroup_pids cgroup_of_pid)
 EGRESS_TESTS := $(patsubst %,$(BUILD)/tests/unit/test_%,egress hello route dial resolve reach flow guard egressd egressd_parts)

@@ -279,6 +279,12 @@ static void test_descriptors(void **state)
 	assert_int_equal(ask_fds(&s, fds, 3, LISTEN, netns, "'relay', 'stub4', 'stub6'"), 0);
 	assert_int_equal(count_fds(s.egressd), before + 3);
 	assert_int_equal(ask_fds(&s, fds, 3, LISTEN, netns, "'relay', 'stub4', 'stub6'"), EEXIST);
+	assert_int_equal(ask(&s, "{'do': 'unlisten', 'serial': 7, 'netns': %llu}", netns + 1),
+			 ENOENT);
+	assert_int_equal(count_fds(s.egressd), before + 3);
+	must(&s, "{'do': 'unlisten', 'serial': 7, 'netns': %llu}", netns);
+	assert_int_equal(count_fds(s.egressd), before);
+	assert_int_equal(ask_fds(&s, fds, 3, LISTEN, netns, "'relay', 'stub4', 'stub6'"), 0);
 	must(&s, "{'do': 'close', 'serial': 7}");
 	assert_int_equal(count_fds(s.egressd), before);
 	for (size_t i = 0; i < N_OF(fds); i++)
@@ -713,6 +719,28 @@ static void test_early_end(void **state)
 	close(server);
 	assert_int_equal(how_it_ends(fd), 0);
 	close(fd);
+}
+
+/* Where it listens no more nobody comes to, and who came goes on. */
+static void test_unlisten(void **state)
+{
+	_cleanup_scene_ struct scene s = scene_start(CONNECT_MS);
+	struct ports ports = compartment(&s, 7, API);
+	struct talk talk = talk_start(&s, &ports, 7, "api.example.com"), other;
+	const struct sockaddr_in relay = {.sin_family = AF_INET,
+					  .sin_port = htons(ports.relay),
+					  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	_cleanup_close_ int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)state;
+	must(&s, "{'do': 'unlisten', 'serial': 7, 'netns': %llu}", (unsigned long long)s.netns);
+	assert_int_equal(connect(fd, (const void *)&relay, sizeof(relay)), -1);
+	assert_int_equal(errno, ECONNREFUSED);
+	carry(talk.client, talk.server, "goes on");
+	ports = listen_for(&s, 7);
+	other = talk_start(&s, &ports, 7, "api.example.com");
+	talk_end(&other);
+	talk_end(&talk);
 }
 
 /* --- what may be sent --- */
@@ -1166,6 +1194,7 @@ int main(void)
 		cmocka_unit_test(test_cuts),
 		cmocka_unit_test(test_cut_while_dialling),
 		cmocka_unit_test(test_early_end),
+		cmocka_unit_test(test_unlisten),
 		cmocka_unit_test(test_upload),
 		cmocka_unit_test(test_upload_counts_on),
 		cmocka_unit_test(test_tls),

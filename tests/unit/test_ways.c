@@ -94,6 +94,15 @@ int __wrap_kern_outlet_set(struct kern *kern _unused_, __u32 compartment, __u64 
 	return 0;
 }
 
+int __wrap_kern_outlet_unset(struct kern *kern, __u32 compartment, __u64 netns);
+int __wrap_kern_outlet_unset(struct kern *kern _unused_, __u32 compartment _unused_, __u64 netns)
+{
+	for (size_t i = 0; i < kernel.nled; i++)
+		if (kernel.led[i].netns == netns)
+			kernel.led[i--] = kernel.led[--kernel.nled];
+	return 0;
+}
+
 int __wrap_kern_outlets_clear(struct kern *kern, __u32 compartment);
 int __wrap_kern_outlets_clear(struct kern *kern _unused_, __u32 compartment _unused_)
 {
@@ -895,6 +904,65 @@ static void test_crowd(void **state)
 	assert_int_equal(relay_deaths(w->d.egress->relay), 0);
 }
 
+/* A namespace that its last member left is let go: after a while, with the relay's sockets, and nobody is cut. */
+static void leave_net(struct world *w)
+{
+	end_members();
+	add_member(true);
+	egress_tick(&w->d);
+	UNTIL(w, is_open(w) && kernel.nled == 2);
+	assert_true(way_of(w)->nets[0].unseen_us > 0);
+	way_of(w)->nets[0].unseen_us -= WAY_UNSEEN_US;
+	egress_tick(&w->d);
+	assert_int_equal(kernel.nled, 1);
+}
+
+static void test_left(void **state)
+{
+	struct world *w = *state;
+
+	NEED_ROOT(w);
+	add_member(true);
+	begin_agent(w, "good");
+	must(w, GRANT);
+	leave_net(w);
+	assert_int_equal(way_of(w)->nets[0].state, NET_GONE);
+	assert_int_equal(way_due(way_of(w)), SAY_UNLISTEN);
+	UNTIL(w, is_open(w) && way_of(w)->nnets == 1);
+	check_led(w, 0);
+	assert_true(way_of(w)->granted);
+	assert_int_equal(relay_deaths(w->d.egress->relay), 0);
+}
+
+/* A relay that knows nothing of it is none the worse for it; one that dies of it knows nothing afterwards. */
+static void test_left_refused(void **state)
+{
+	struct world *w = *state;
+
+	NEED_ROOT(w);
+	add_member(true);
+	begin_agent(w, "refuses-unlisten");
+	must(w, GRANT);
+	leave_net(w);
+	UNTIL(w, is_open(w) && way_of(w)->nnets == 1);
+	assert_int_equal(relay_deaths(w->d.egress->relay), 0);
+}
+
+static void test_left_died(void **state)
+{
+	struct world *w = *state;
+
+	NEED_ROOT(w);
+	add_member(true);
+	begin_agent(w, "dies-unlisten");
+	must(w, GRANT);
+	leave_net(w);
+	UNTIL(w, relay_deaths(w->d.egress->relay) == 1);
+	egress_tick(&w->d);
+	UNTIL(w, is_open(w) && way_of(w)->nnets == 1);
+	assert_int_equal(kernel.nled, 1);
+}
+
 /* Without a file nothing is served, and who asks is told what to write. */
 static void test_off(void **state)
 {
@@ -965,6 +1033,9 @@ int main(int argc, char **argv)
 		CASE(test_gone),
 		CASE(test_nobody),
 		CASE(test_edited),
+		CASE(test_left),
+		CASE(test_left_refused),
+		CASE(test_left_died),
 		CASE(test_crowd),
 		CASE(test_off),
 		CASE(test_bad_config),

@@ -351,8 +351,11 @@ static bool on_answered(void *data, int result, const char *why)
 	else
 		way_said(way, &e->question);
 	net = way_net(way, e->question.netns);
-	if (!result && e->question.saying == SAY_LISTEN && net)
+	if (!result && e->question.saying == SAY_LISTEN && net && net->state == NET_TOLD)
 		lead(e, way, net);
+	/* There is room for another one. */
+	if (e->question.saying == SAY_UNLISTEN)
+		egress_soon(e->daemon);
 	let_go(e, e->asked_id);
 	requests_settle(e->daemon);
 	return good;

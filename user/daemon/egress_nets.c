@@ -134,26 +134,46 @@ static void note_member(struct egress *e, struct way *way, pid_t pid, bool neste
 	try_net(e, way, pid, nested, net);
 }
 
-/* True: there is room again. Namespaces without an outlet are known by a number alone, which may be another's tomorrow. Those with one live as long
- * as it: they are given up when others need the room. */
+/* The host's stays by itself. */
+static bool is_own(const struct net *net)
+{
+	struct stat st;
+
+	return !stat("/proc/self/ns/net", &st) && st.st_ino == net->ino && st.st_dev == net->dev;
+}
+
+static bool has_sockets(const struct net *net)
+{
+	return net->state != NET_FAILED && net->state != NET_GONE;
+}
+
+/* Nobody has been there for long, or others need the room. */
+static void leave_unseen(struct egress *e, struct way *way, struct net *net)
+{
+	uint64_t now = now_us();
+
+	net->unseen_us = net->seen ? 0 : net->unseen_us ?: now;
+	if (net->seen || !has_sockets(net) ||
+	    (!way->crowded && (now - net->unseen_us < WAY_UNSEEN_US || is_own(net))))
+		return;
+	kern_outlet_unset(e->daemon->kern, way->compartment, net->outlet.cookie);
+	net_leave(net);
+}
+
+/* True: there is room again. Namespaces without sockets are known by a number alone, which may be another's tomorrow;
+ * those with some live as long as it. */
 static bool drop_unseen(struct egress *e, struct way *way)
 {
 	size_t n = 0, before = way->nnets;
 
 	for (size_t i = 0; i < way->nnets; i++) {
 		struct net *net = &way->nets[i];
-		bool gone = !net->seen && (net->state == NET_FAILED || way->crowded);
 
-		if (gone && net->state != NET_FAILED) {
-			net_fail(net, "");
-			way->reopen = way->opened;
-		}
-		if (!gone)
+		leave_unseen(e, way, net);
+		if (net->seen || net->state != NET_FAILED)
 			way->nets[n++] = *net;
 	}
 	way->nnets = n;
-	if (way->reopen)
-		kern_outlets_clear(e->daemon->kern, way->compartment);
 	if (n == before)
 		return false;
 	way->crowded = false;

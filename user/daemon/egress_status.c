@@ -39,6 +39,8 @@ static json_t *nets_record(const struct way *way)
 	for (size_t i = 0; way && i < way->nnets; i++) {
 		const struct net *net = &way->nets[i];
 
+		if (net->state == NET_GONE)
+			continue;
 		json_array_append_new(
 			array, json_pack("{s:I, s:s, s:o}", "netns", (json_int_t)net->ino, "state",
 					 states[net->state], "why", text_record(net->why)));

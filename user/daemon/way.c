@@ -148,11 +148,11 @@ int way_find_name(const struct way *way, const char *text, char ret[WAY_NAME_SIZ
 
 /* --- what is due --- */
 
-static size_t next_net(const struct way *way)
+static size_t next_net(const struct way *way, enum net_state state)
 {
 	size_t i = 0;
 
-	while (i < way->nnets && way->nets[i].state != NET_OPEN)
+	while (i < way->nnets && way->nets[i].state != state)
 		i++;
 	return i;
 }
@@ -161,7 +161,7 @@ enum saying way_due(const struct way *way)
 {
 	if (!way->opened)
 		return way->ended || way->stalled || way->spent < 0 ? SAY_NOTHING : SAY_OPEN;
-	if (way->ended || way->reopen)
+	if (way->ended)
 		return SAY_CLOSE;
 	if (way->granted && !way->grant.given)
 		return SAY_REVOKE;
@@ -171,7 +171,9 @@ enum saying way_due(const struct way *way)
 		return SAY_ADOPT;
 	if (!way->listed)
 		return SAY_LIST;
-	if (next_net(way) < way->nnets)
+	if (next_net(way, NET_GONE) < way->nnets)
+		return SAY_UNLISTEN;
+	if (next_net(way, NET_OPEN) < way->nnets)
 		return SAY_LISTEN;
 	return way->grant.given && (!way->granted || way->regrant) ? SAY_GRANT : SAY_NOTHING;
 }
@@ -223,13 +225,21 @@ static json_t *say_list(const struct way *way)
 
 static json_t *say_listen(const struct way *way)
 {
-	const struct outlet *outlet = &way->nets[next_net(way)].outlet;
+	const struct outlet *outlet = &way->nets[next_net(way, NET_OPEN)].outlet;
 	json_t *sockets = json_pack("[s, s]", "relay", "stub4");
 
 	if (outlet->stub6 >= 0)
 		json_array_append_new(sockets, json_string("stub6"));
 	return json_pack("{s:s, s:o, s:I, s:o}", "do", "listen", "serial", serial_of(way), "netns",
 			 (json_int_t)outlet->cookie, "sockets", sockets);
+}
+
+static json_t *say_unlisten(const struct way *way)
+{
+	const struct outlet *outlet = &way->nets[next_net(way, NET_GONE)].outlet;
+
+	return json_pack("{s:s, s:o, s:I}", "do", "unlisten", "serial", serial_of(way), "netns",
+			 (json_int_t)outlet->cookie);
 }
 
 static json_t *say_grant(const struct way *way)
@@ -263,9 +273,13 @@ static const struct {
 	const char *word;
 	json_t *(*say)(const struct way *way);
 } sayings[] = {
-	[SAY_OPEN] = {"open", say_open},    [SAY_ADOPT] = {"adopt", say_adopt},
-	[SAY_LIST] = {"list", say_list},    [SAY_LISTEN] = {"listen", say_listen},
-	[SAY_GRANT] = {"grant", say_grant}, [SAY_REVOKE] = {"revoke", say_revoke},
+	[SAY_OPEN] = {"open", say_open},
+	[SAY_ADOPT] = {"adopt", say_adopt},
+	[SAY_LIST] = {"list", say_list},
+	[SAY_LISTEN] = {"listen", say_listen},
+	[SAY_UNLISTEN] = {"unlisten", say_unlisten},
+	[SAY_GRANT] = {"grant", say_grant},
+	[SAY_REVOKE] = {"revoke", say_revoke},
 	[SAY_CLOSE] = {"close", say_close},
 };
 
@@ -275,10 +289,12 @@ bool way_say(const struct way *way, struct way_question *ret, struct relay_ask *
 	struct relay_ask ask = {.message = sayings[question.saying].say(way)};
 	const struct outlet *outlet;
 
+	if (question.saying == SAY_UNLISTEN)
+		question.netns = way->nets[next_net(way, NET_GONE)].outlet.cookie;
 	if (question.saying == SAY_OPEN)
 		ask.fds[ask.nfds++] = way->spent;
 	if (question.saying == SAY_LISTEN) {
-		outlet = &way->nets[next_net(way)].outlet;
+		outlet = &way->nets[next_net(way, NET_OPEN)].outlet;
 		question.netns = outlet->cookie;
 		ask.fds[ask.nfds++] = outlet->relay;
 		ask.fds[ask.nfds++] = outlet->stub4;
@@ -308,6 +324,13 @@ void net_fail(struct net *net, const char *why)
 	snprintf(net->why, sizeof(net->why), "%s", why);
 }
 
+void net_leave(struct net *net)
+{
+	outlet_close(&net->outlet);
+	net->state = NET_GONE;
+	net->why[0] = '\0';
+}
+
 void way_said(struct way *way, const struct way_question *question)
 {
 	bool present = question->version == way->version;
@@ -327,8 +350,14 @@ void way_said(struct way *way, const struct way_question *question)
 		break;
 	case SAY_LISTEN:
 		net = way_net(way, question->netns);
-		if (net)
+		/* It may have been left meanwhile. */
+		if (net && net->state == NET_OPEN)
 			net->state = NET_TOLD;
+		break;
+	case SAY_UNLISTEN:
+		net = way_net(way, question->netns);
+		if (net)
+			net_fail(net, "");
 		break;
 	case SAY_GRANT:
 		way->granted = true;
@@ -355,7 +384,9 @@ void way_refused(struct way *way, const struct way_question *question, int code,
 	if (question->saying == SAY_ADOPT) {
 		kept_names_cut(&way->names, &way->of, way->adopted);
 		way->to_adopt = way->adopted;
-	} else if (question->saying == SAY_LISTEN && net)
+	} else if (question->saying == SAY_UNLISTEN && net)
+		net_fail(net, "");
+	else if (question->saying == SAY_LISTEN && net)
 		net_fail(net, way->why);
 	else
 		way->stalled = true;
@@ -364,12 +395,14 @@ void way_refused(struct way *way, const struct way_question *question, int code,
 void way_forgotten(struct way *way)
 {
 	way->opened = way->listed = way->had_list = way->granted = way->stalled = false;
-	way->regrant = way->reopen = false;
+	way->regrant = false;
 	way->adopted = 0;
 	way->to_adopt = way->names.n;
 	way->why[0] = '\0';
 	for (size_t i = 0; i < way->nnets; i++)
-		if (way->nets[i].state != NET_FAILED) {
+		if (way->nets[i].state == NET_GONE) {
+			net_fail(&way->nets[i], "");
+		} else if (way->nets[i].state != NET_FAILED) {
 			way->nets[i].state = NET_OPEN;
 			way->nets[i].why[0] = '\0';
 		}

@@ -17,20 +17,25 @@
  * one has no way out. All of BH_MAX_COMPARTMENTS are too many for BH_MAX_OUTLETS, which says so itself. */
 #define WAY_MAX_NETS 16
 #define WAY_WHY_SIZE 256
+/* A namespace in which no member was seen for so long has sockets no longer: they would keep it. Who comes and goes finds
+ * them there. */
+#define WAY_UNSEEN_US 60000000ull
 
 enum net_state {
 	NET_FAILED, /* it has no sockets: `why`; tried again */
 	NET_OPEN,   /* it has sockets */
 	NET_TOLD,   /* which the relay has; `why`: and nobody is led to */
 	NET_SET,    /* and where the kernel leads to */
+	NET_GONE,   /* nobody is led there, we have none, and the relay may have some yet */
 };
 
 struct net {
 	dev_t dev;
 	ino_t ino; /* of the namespace, which lives while it has our sockets */
 	enum net_state state;
-	struct outlet outlet; /* unless FAILED */
+	struct outlet outlet; /* unless FAILED; of GONE the cookie */
 	bool seen;	      /* by the present round */
+	uint64_t unseen_us;   /* since when, CLOCK_MONOTONIC; 0: it is */
 	char why[WAY_WHY_SIZE];
 };
 
@@ -41,6 +46,7 @@ enum saying {
 	SAY_ADOPT,
 	SAY_LIST,
 	SAY_LISTEN,
+	SAY_UNLISTEN,
 	SAY_GRANT,
 	SAY_REVOKE,
 	SAY_CLOSE,
@@ -58,7 +64,6 @@ struct way {
 	size_t nnets;
 	bool crowded; /* at the bound, said already */
 	bool ended;   /* its compartment is gone, or lists nothing any more */
-	bool reopen; /* to be closed and opened anew: of namespaces there is no other way to take one away */
 
 	unsigned int version; /* of what is listed and granted: counted up with each change */
 
@@ -102,7 +107,7 @@ bool way_is_urgent(const struct way *way);
 struct way_question {
 	enum saying saying;
 	unsigned int version;
-	__u64 netns; /* cookie; of LISTEN */
+	__u64 netns; /* cookie; of LISTEN and UNLISTEN */
 };
 /* The question that is due; false: out of memory. */
 bool way_say(const struct way *way, struct way_question *ret, struct relay_ask *ret_ask);
@@ -114,6 +119,8 @@ void way_refused(struct way *way, const struct way_question *question, int code,
 struct net *way_net(struct way *way, __u64 cookie);
 /* Gives back its sockets. */
 void net_fail(struct net *net, const char *why);
+/* Gives them back, and sees to it that the relay does. */
+void net_leave(struct net *net);
 /* The relay is another one, which knows nothing. */
 void way_forgotten(struct way *way);
 /* Is everything said, and does the kernel lead there, in one namespace at least? */

@@ -19,6 +19,7 @@
  *					in place of those before; what is not listed any more is cut
  *	{"do": "listen", "serial": N, "netns": COOKIE, "sockets": ["relay", "stub4", "stub6"]}
  *					with a descriptor for each word; more than once: other network namespaces
+ *	{"do": "unlisten", "serial": N, "netns": COOKIE}	these are closed; connections that were taken go on
  *	{"do": "grant", "serial": N, "lease": N, "only": [NAME...], "for-ms": N}	the last two may be left out: all that
  *					is listed, for good; in place of the grant before. A NAME may begin with "*.", as
  *					an entry's. Of another lease than the last: nothing was uploaded

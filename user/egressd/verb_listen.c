@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* listen, unlisten: where queries and connections come from. */
 #include <errno.h>
 #include <string.h>
 #include "verbs.h"
@@ -44,4 +45,17 @@ int verb_listen(struct request *request, struct error *error)
 	if (!r)
 		request->message->nfds = 0;
 	return r;
+}
+
+int verb_unlisten(struct request *request, struct error *error)
+{
+	__u64 netns = (__u64)number_of(request, "netns");
+	struct outlet *outlet = request->compartment->outlets;
+
+	while (outlet && outlet->netns != netns)
+		outlet = outlet->next;
+	if (!outlet)
+		return error_set(error, ENOENT, "it does not listen in this network namespace");
+	outlet_free(outlet);
+	return 0;
 }

@@ -63,6 +63,7 @@ static const struct verb {
 	{"list", verb_list, .has_serial = true, .fields = {{"entries", KIND_OBJECTS}}},
 	{"listen", verb_listen, .has_serial = true, .has_fds = true,
 	 .fields = {{"netns", KIND_NUMBER}, {"sockets", KIND_TEXTS}}},
+	{"unlisten", verb_unlisten, .has_serial = true, .fields = {{"netns", KIND_NUMBER}}},
 	{"grant", verb_grant, .has_serial = true,
 	 .fields = {{"lease", KIND_NUMBER},
 		    {"only", KIND_TEXTS, true},

@@ -30,6 +30,7 @@ int verb_open(struct request *request, struct error *error);
 int verb_adopt(struct request *request, struct error *error);
 int verb_list(struct request *request, struct error *error);
 int verb_listen(struct request *request, struct error *error);
+int verb_unlisten(struct request *request, struct error *error);
 int verb_grant(struct request *request, struct error *error);
 int verb_revoke(struct request *request, struct error *error);
 int verb_close(struct request *request, struct error *error);
