@@ -65,13 +65,21 @@ static const struct {
 	const char *text;
 	bool loopback;
 	size_t negress;
+	bool proxy;
 } loopbacks[] = {
-	{HEAD "network: {loopback: own}\n", true, 0},
-	{HEAD "network:\n  loopback: 'own'\n  egress:\n" ONE("a.example.com:80", "1"), true, 1},
-	{EGRESS ONE("a.example.com:80", "1") "  loopback: own\n", true, 1},
-	{HEAD "network:\n  loopback: none\n  egress:\n" ONE("a.example.com:80", "1"), false, 1},
-	{EGRESS ONE("a.example.com:80", "1"), false, 1},
-	{"version: 1\nname: t\nmode: audit\nnetwork: {loopback: own}\n", true, 0},
+	{HEAD "network: {loopback: own}\n", true, 0, false},
+	{HEAD "network: {loopback: own, proxy: false}\n", true, 0, false},
+	{EGRESS ONE("a.example.com:80", "1") "  proxy: true\n", false, 1, true},
+	{HEAD "network:\n  proxy: 'true'\n  egress:\n" ONE("a.example.com:80", "1"), false, 1,
+	 true},
+	{EGRESS ONE("a.example.com:80", "1") "  proxy: false\n", false, 1, false},
+	{HEAD "network:\n  loopback: 'own'\n  egress:\n" ONE("a.example.com:80", "1"), true, 1,
+	 false},
+	{EGRESS ONE("a.example.com:80", "1") "  loopback: own\n", true, 1, false},
+	{HEAD "network:\n  loopback: none\n  egress:\n" ONE("a.example.com:80", "1"), false, 1,
+	 false},
+	{EGRESS ONE("a.example.com:80", "1"), false, 1, false},
+	{"version: 1\nname: t\nmode: audit\nnetwork: {loopback: own}\n", true, 0, false},
 };
 
 static void check_loopback(const struct policy *policy, size_t i)
@@ -79,6 +87,7 @@ static void check_loopback(const struct policy *policy, size_t i)
 	assert_int_equal(policy->loopback, loopbacks[i].loopback);
 	assert_int_equal(policy->negress, loopbacks[i].negress);
 	assert_int_equal(!policy->egress, !loopbacks[i].negress);
+	assert_int_equal(policy->proxy, loopbacks[i].proxy);
 }
 
 /* With destinations or alone, in either order; none unless it is asked for. */

@@ -244,6 +244,12 @@ static void test_bad(void **state)
 				 "as in {egress: [...]} or {loopback: own}"},
 		{"network-open", "4:10: network: \"host\" is no value of it: write none, or a "
 				 "mapping, as in {egress: [...]} or {loopback: own}"},
+		{"network-proxy-alone",
+		 "6:10: proxy: true, and no egress: it leads to what egress lists alone"},
+		{"network-proxy-list", "4:18: network.proxy must be one word"},
+		{"network-proxy-null", "5:9: proxy: \"\" is no value of it: write true or false"},
+		{"network-proxy-own",
+		 "6:10: proxy: \"own\" is no value of it: write true or false"},
 		{"network-tls", "6:70: tls: \"yes\" is no value of it: write true or false"},
 		{"network-to-address",
 		 "6:21: to at byte 9: the last label is a number: an address is no destination: "
@@ -270,7 +276,8 @@ static void test_bad(void **state)
 		 "6:15: to at byte 3: an upper-case letter: write the name in lower case"},
 		{"network-to-wild",
 		 "6:13: to at byte 1: there is no entry for every name: name each"},
-		{"network-unknown", "4:11: unknown key ingress: write one of loopback, egress"},
+		{"network-unknown",
+		 "4:11: unknown key ingress: write one of loopback, egress, proxy"},
 		{"network-upload-fraction", "6:60: max-upload at byte 2: write KiB, MiB or GiB "
 					    "behind the number, or nothing for bytes"},
 		{"network-upload-lower", "6:60: max-upload at byte 2: write KiB, MiB or GiB behind "
@@ -398,7 +405,7 @@ static void test_bad_all(void **state)
 {
 	(void)state;
 	assert_int_equal(nftw(in_dir("bad"), count_one, 8, FTW_PHYS), 0);
-	assert_int_equal(bad_files, 185);
+	assert_int_equal(bad_files, 189);
 }
 
 /* Every word of the language arrives where it belongs. */

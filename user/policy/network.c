@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* network: none, or loopback, and what may be reached, what is sent there and how much of it. */
+/* network: none, or loopback, and what may be reached, what is sent there, how much of it, and by a proxy or not. */
 #include "load.h"
 
 #include <errno.h>
@@ -209,11 +209,32 @@ static int take_loopback(struct loader *loader, const struct unit *unit,
 	return 0;
 }
 
+/* Without destinations it would be a door that leads nowhere. */
+static int take_proxy(struct loader *loader, const struct unit *unit,
+		      const struct text_network *network)
+{
+	const struct outline_entry *entry = outline_find(&unit->outline, "network.proxy");
+	int value = false, r;
+
+	if (!entry)
+		return 0;
+	r = settings_choose(loader, &entry->place, "proxy", network->proxy, settings_truth, &value);
+	if (r < 0)
+		return r;
+	if (value && !network->egress_count)
+		return error_at(loader->error, &entry->place,
+				"proxy: true, and no egress: it leads to what egress lists alone");
+	loader->policy->proxy = value;
+	return 0;
+}
+
 static int take_open(struct loader *loader, const struct unit *unit,
 		     const struct text_network *network)
 {
 	int r = take_loopback(loader, unit, network);
 
+	if (r == 0)
+		r = take_proxy(loader, unit, network);
 	return r < 0 || !network->egress_count ? r : take_egress(loader, unit, network);
 }
 

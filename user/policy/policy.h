@@ -59,6 +59,7 @@ struct policy {
 	struct policy_environment environment;
 	__u64 limits[LIMITS]; /* of a command that is started: enum limit_form */
 	bool loopback;	      /* members may listen there, and connect to each other */
+	bool proxy;	      /* what is listed may be asked for by CONNECT and SOCKS, too */
 	/* In order of the text, at most BH_MAX_DESTINATIONS. No name has a port twice; of a wildcard and an entry that
 	 * has the name itself and the port, that one decides. */
 	struct policy_destination *egress;

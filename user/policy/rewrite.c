@@ -272,6 +272,7 @@ static void write_network(const struct text *text, FILE *to)
 		return;
 	fputs("network:\n", to);
 	setting("  loopback", text->network->loopback, to);
+	setting("  proxy", text->network->proxy, to);
 	if (text->network->egress_count)
 		fputs("  egress:\n", to);
 	for (unsigned int i = 0; i < text->network->egress_count; i++)

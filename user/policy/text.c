@@ -83,6 +83,7 @@ static const cyaml_schema_value_t destination_value = {
 static const cyaml_schema_field_t network_fields[] = {
 	WORD("loopback", struct text_network, loopback),
 	LIST("egress", struct text_network, egress, &destination_value),
+	WORD("proxy", struct text_network, proxy),
 	CYAML_FIELD_END,
 };
 

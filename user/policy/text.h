@@ -49,7 +49,7 @@ struct text_destination {
 };
 
 struct text_network {
-	char *loopback;
+	char *loopback, *proxy;
 	struct text_destination *egress;
 	unsigned int egress_count;
 };
