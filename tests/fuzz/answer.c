@@ -51,11 +51,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!book)
 		book = make_book();
-	view = (struct answer_view){.book = book, .granted = size % 5 != 0};
+	view = (struct answer_view){.book = book, .granted = size % 5 != 0, .proxy = size % 3 == 0};
 	must(answer_query(&view, data, size, &answer) == 0);
 	if (answer.length)
 		check_reply(&answer, data);
-	if (answer.outcome == ANSWER_ADDRESS)
+	if (answer.outcome == ANSWER_ADDRESS && answer.address == book_proxy(book))
+		must(view.granted && view.proxy && !strcmp(answer.name, BOOK_PROXY));
+	else if (answer.outcome == ANSWER_ADDRESS)
 		must(view.granted && !strcmp(book_name(book, answer.address), answer.name) &&
 		     (book_has(book, answer.name, 443)));
 	must(book_count(book) <= 4096 + 1);

@@ -179,8 +179,8 @@ static void test_exhausted(void **state)
 		(void)snprintf(name, sizeof(name), "n%zu.example.com", i);
 		assert_int_equal(book_find(book, name, &address), 0);
 		assert_true(address >= HALF && (address & 0xff) && (address & 0xff) != 0xff);
-		/* 128 to 254. */
-		assert_int_equal(book_find(small, name, &address), i < 127 ? 0 : -ENOSPC);
+		/* 128 to 253: 254 is the proxy's. */
+		assert_int_equal(book_find(small, name, &address), i < 126 ? 0 : -ENOSPC);
 	}
 	assert_int_equal(book_find(book, "x.example.com", &address), -ENOSPC);
 	assert_int_equal(book_find(book, "n0.example.com", &address), 0);
@@ -191,9 +191,9 @@ static void test_exhausted(void **state)
 	assert_non_null(strstr(error.text, "128 names need a synthetic address and 127 are left"));
 	assert_int_equal(book_find(small, "n0.example.com", &address), 0);
 	assert_int_equal(book_list(small, many, 127, &error), 0);
-	/* The range is full: 1 to 127 and 128 to 254, each once. */
-	assert_int_equal(book_count(small), 254);
-	for (address = 0x0a090801; address < 0x0a0908ff; address++)
+	/* The range is full: 1 to 127 and 128 to 253, each once. */
+	assert_int_equal(book_count(small), 253);
+	for (address = 0x0a090801; address < 0x0a0908fe; address++)
 		assert_non_null(book_name(small, address));
 }
 
@@ -210,9 +210,11 @@ static void asked_done(struct asked *asked)
 
 #define _cleanup_asked_ _cleanup_(asked_done)
 
+static bool with_proxy;
+
 static struct asked ask_wire(struct book *book, bool granted, const void *wire, size_t length)
 {
-	struct answer_view view = {.book = book, .granted = granted};
+	struct answer_view view = {.book = book, .granted = granted, .proxy = with_proxy};
 	struct asked ret = {0};
 
 	assert_int_equal(answer_query(&view, wire, length, &ret.answer), 0);
@@ -342,6 +344,52 @@ static void test_answers(void **state)
 	assert_int_equal(book_count(book), 2);
 }
 
+static const struct {
+	const char *name;
+	enum ldns_enum_rr_type type;
+	bool ungranted;
+	enum answer_outcome outcome;
+	const char *record;
+} of_proxy[] = {
+	{BOOK_PROXY, LDNS_RR_TYPE_A, false, ANSWER_ADDRESS, "198.19.255.254"},
+	{"Proxy.Bulkhead.INTERNAL", LDNS_RR_TYPE_A, false, ANSWER_ADDRESS, "198.19.255.254"},
+	{BOOK_PROXY, LDNS_RR_TYPE_AAAA, false, ANSWER_NO_DATA, NULL},
+	{BOOK_PROXY, LDNS_RR_TYPE_A, true, ANSWER_UNGRANTED, NULL},
+	{BOOK_PROXY, LDNS_RR_TYPE_AAAA, true, ANSWER_UNGRANTED, NULL},
+	{"bulkhead.internal", LDNS_RR_TYPE_A, false, ANSWER_NO_DATA, NULL},
+	{"internal", LDNS_RR_TYPE_NS, false, ANSWER_NO_DATA, NULL},
+	{"ternal", LDNS_RR_TYPE_A, false, ANSWER_UNLISTED, NULL},
+	{"xproxy.bulkhead.internal", LDNS_RR_TYPE_A, false, ANSWER_UNLISTED, NULL},
+	{"x.proxy.bulkhead.internal", LDNS_RR_TYPE_A, false, ANSWER_UNLISTED, NULL},
+	{"proxy\\.bulkhead.internal", LDNS_RR_TYPE_A, false, ANSWER_UNLISTED, NULL},
+	{"metadata.google.internal", LDNS_RR_TYPE_A, false, ANSWER_UNLISTED, NULL},
+	{"254.255.19.198.in-addr.arpa", LDNS_RR_TYPE_PTR, false, ANSWER_NAME, BOOK_PROXY "."},
+};
+
+/* Where the policy says so, and else not: none of it is told then. */
+static void test_proxy(void **state)
+{
+	_cleanup_book_ struct book *book = book_of(RANGE, entries, N_OF(entries));
+
+	(void)state;
+	for (size_t i = 0; i < 2 * N_OF(of_proxy); i++) {
+		__typeof__(&of_proxy[0]) q = &of_proxy[i / 2];
+		_cleanup_asked_ struct asked asked = {0};
+
+		with_proxy = i % 2;
+		asked = ask(book, !q->ungranted, q->name, q->type, true);
+		if (asked.answer.outcome != (with_proxy ? q->outcome : ANSWER_UNLISTED))
+			fail_msg("%s: %s", q->name, answer_outcome_names[asked.answer.outcome]);
+		expect_record(asked.packet, with_proxy ? q->record : NULL);
+	}
+	with_proxy = false;
+	assert_int_equal(book_count(book), 2);
+	assert_null(book_name(book, book_proxy(book)));
+	/* Nobody else gets it. */
+	assert_int_equal(book_adopt(book, book_proxy(book), "a.example.com"), -EEXIST);
+	assert_int_equal(book_adopt(book, book_proxy(book) - 1, "a.example.com"), 0);
+}
+
 static void test_wildcard(void **state)
 {
 	_cleanup_book_ struct book *book = book_of(RANGE, entries, N_OF(entries));
@@ -444,7 +492,7 @@ int main(void)
 		cmocka_unit_test(test_relisted),  cmocka_unit_test(test_adopted),
 		cmocka_unit_test(test_exhausted), cmocka_unit_test(test_answers),
 		cmocka_unit_test(test_wildcard),  cmocka_unit_test(test_packets),
-		cmocka_unit_test(test_longest),
+		cmocka_unit_test(test_longest),	  cmocka_unit_test(test_proxy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,6 +109,8 @@ static enum answer_outcome decide_reverse(const struct answer_view *view,
 	if (read_reverse(question, &answer->address) < 0)
 		return ANSWER_UNLISTED;
 	name = book_name(view->book, answer->address);
+	if (view->proxy && answer->address == book_proxy(view->book))
+		name = BOOK_PROXY;
 	if (!name)
 		return ANSWER_UNLISTED;
 	(void)snprintf(answer->name, sizeof(answer->name), "%s", name);
@@ -136,6 +138,27 @@ static enum answer_outcome decide_name(const struct answer_view *view, struct an
 	return wanted ? ANSWER_ADDRESS : ANSWER_NO_DATA;
 }
 
+/* The proxy's is listed by the policy's word for it, and granted with any name: which of them it leads to it asks. */
+static enum answer_outcome decide_proxy(const struct answer_view *view, struct answer *answer)
+{
+	(void)snprintf(answer->name, sizeof(answer->name), "%s", BOOK_PROXY);
+	if (!view->granted)
+		return ANSWER_UNGRANTED;
+	if (answer->type != LDNS_RR_TYPE_A)
+		return ANSWER_NO_DATA;
+	answer->address = book_proxy(view->book);
+	return ANSWER_ADDRESS;
+}
+
+static bool is_above_proxy(const struct question *question)
+{
+	static const char proxy[] = BOOK_PROXY;
+	size_t n = sizeof(proxy) - 1 - question->length;
+
+	return question->length && question->length < sizeof(proxy) - 1 && proxy[n - 1] == '.' &&
+	       !strcmp(proxy + n, question->text);
+}
+
 /* Also what is no name that could be listed is told of, if it can be written down. */
 static void keep_asked(const struct question *question, struct answer *answer)
 {
@@ -159,6 +182,10 @@ static enum answer_outcome decide(const struct answer_view *view, const struct q
 		return ANSWER_UNLISTED;
 	if (question->type == LDNS_RR_TYPE_PTR)
 		return decide_reverse(view, question, answer);
+	if (view->proxy && !strcmp(question->text, BOOK_PROXY))
+		return decide_proxy(view, answer);
+	if (view->proxy && is_above_proxy(question))
+		return ANSWER_NO_DATA;
 	if (destination_name(question->text, question->length, answer->name, &fault) == 0 &&
 	    book_find(view->book, answer->name, NULL) == 0)
 		return decide_name(view, answer);

@@ -4,7 +4,8 @@
  * nothing is asked of anybody, so no query carries anything out.
  *
  *	A of a listed name                     its synthetic address
- *	any other type of it                   no data (a real address in HTTPS or SVCB would be a way around)
+ *	A of the proxy's name (book.h)         its address, where the policy wants it and anything is granted
+ *	any other type of them                 no data (a real address in HTTPS or SVCB would be a way around)
  *	a name above listed ones               no data: NXDOMAIN would deny those below, too (RFC 8020)
  *	PTR of an address that was given       its name
  *	listed, and no grant                   NXDOMAIN, with EDE 18 (Prohibited, RFC 8914)
@@ -40,6 +41,7 @@ extern const char *const answer_outcome_names[ANSWER_OUTCOMES];
 struct answer_view {
 	struct book *book;
 	bool granted; /* the second yes */
+	bool proxy;   /* there is BOOK_PROXY */
 	/* For which names; NULL: for all. */
 	bool (*covers)(const void *data, const char *name);
 	const void *data;

@@ -145,9 +145,15 @@ static int add_line(struct book *book, __u32 address, const char *name)
 	return 0;
 }
 
+__u32 book_proxy(const struct book *book)
+{
+	return book->last - 1;
+}
+
 static bool is_usable(const struct book *book, __u32 address)
 {
-	return (address & 0xff) != 0 && (address & 0xff) != 0xff && !find_address(book, address);
+	return (address & 0xff) != 0 && (address & 0xff) != 0xff && address != book_proxy(book) &&
+	       !find_address(book, address);
 }
 
 static __u32 half_of(const struct book *book)
@@ -383,6 +389,8 @@ int book_adopt(struct book *book, __u32 address, const char *name)
 		return -ERANGE;
 	if (by_name || by_address)
 		return by_name == by_address ? 0 : -EEXIST;
+	if (address == book_proxy(book))
+		return -EEXIST;
 	r = add_line(book, address, name);
 	book->nhashed += r == 0 && address >= half_of(book);
 	return r;

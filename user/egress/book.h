@@ -20,6 +20,11 @@
 #include "policy/address.h"
 #include "policy/destination.h"
 
+/* A name that no entry can be (.internal), and the address that stands for it and for nothing else in every book: the
+ * last of its range that has such an end, 198.19.255.254 of 198.18.0.0/15. The relay is asked there by name, where a
+ * policy says so. */
+#define BOOK_PROXY "proxy.bulkhead.internal"
+
 struct book;
 
 /* An empty one for a range of IPv4 (address_set_synthetic). 0 or -ENOMEM. */
@@ -41,11 +46,14 @@ bool book_is_above(const struct book *book, const char *name);
 /* The name that an address stands for, listed still or not; NULL: none. Of the book's. */
 const char *book_name(const struct book *book, __u32 address);
 
+/* The address of BOOK_PROXY. */
+__u32 book_proxy(const struct book *book);
+
 /* Is this name and port listed? */
 bool book_has(const struct book *book, const char *name, __u16 port);
 
 /* Takes over what an earlier process gave. 0; -ERANGE: no address of the range; -EEXIST: one of the two has another
- * one; -ENOMEM. */
+ * one, or it is book_proxy; -ENOMEM. */
 int book_adopt(struct book *book, __u32 address, const char *name);
 
 /* All that was given, for who keeps it. Returns how many; *ret_address and *ret_name are of number `i`, in the order in
