@@ -72,29 +72,31 @@ static void test_fold(void **state)
 static void test_asking(void **state)
 {
 	static struct asking asking = {.linger_us = 1000};
-	static char names[ASKING_SLOTS + 1];
+	char names[ASKING_SLOTS + 1][32];
 	int slots[ASKING_EACH], again;
 
 	(void)state;
+	for (size_t i = 0; i < N_OF(names); i++)
+		snprintf(names[i], sizeof(names[i]), "n%zu.example.com", i);
 	for (int i = 0; i < ASKING_EACH; i++)
-		assert_true((slots[i] = asking_begin(&asking, 7, &names[i], 1)) >= 0);
-	assert_int_equal(asking_begin(&asking, 7, &names[ASKING_EACH], 1), -EBUSY);
+		assert_true((slots[i] = asking_begin(&asking, 7, names[i], 1)) >= 0);
+	assert_int_equal(asking_begin(&asking, 7, names[ASKING_EACH], 1), -EBUSY);
 	/* One that is asked for is no other. */
-	again = asking_begin(&asking, 7, &names[3], 1);
+	again = asking_begin(&asking, 7, names[3], 1);
 	assert_int_equal(again, slots[3]);
 	asking_end(&asking, again, false, 1);
-	assert_int_equal(asking_begin(&asking, 7, &names[ASKING_EACH], 1), -EBUSY);
+	assert_int_equal(asking_begin(&asking, 7, names[ASKING_EACH], 1), -EBUSY);
 	/* Given up it stays for a while, answered it does not. */
 	asking_end(&asking, slots[0], true, 1);
-	assert_int_equal(asking_begin(&asking, 7, &names[ASKING_EACH], 2), -EBUSY);
-	assert_int_equal(asking_begin(&asking, 7, &names[ASKING_EACH], 1 + 1000), slots[0]);
+	assert_int_equal(asking_begin(&asking, 7, names[ASKING_EACH], 2), -EBUSY);
+	assert_int_equal(asking_begin(&asking, 7, names[ASKING_EACH], 1 + 1000), slots[0]);
 	asking_end(&asking, slots[1], false, 2);
-	assert_int_equal(asking_begin(&asking, 7, &names[1], 2), slots[1]);
+	assert_int_equal(asking_begin(&asking, 7, names[1], 2), slots[1]);
 	/* Others leave each other something, and all of it is had by no one. */
 	for (__u64 serial = 8; serial < 8 + ASKING_FIRST; serial++) {
 		size_t n = 0;
 
-		while (n < ASKING_SLOTS && asking_begin(&asking, serial, &names[n], 3) >= 0)
+		while (n < N_OF(names) && asking_begin(&asking, serial, names[n], 3) >= 0)
 			n++;
 		assert_in_range(n, 1, ASKING_EACH);
 	}

@@ -2,13 +2,14 @@
 #include "asking.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 static bool is_free(const struct asking_slot *slot, __u64 now_us)
 {
 	return !slot->n && slot->until_us <= now_us;
 }
 
-/* Serials are never given twice: of a compartment that is gone no name is compared. */
 static int find(const struct asking *asking, __u64 serial, const char *name, __u64 now_us)
 {
 	int place = -EBUSY;
@@ -24,7 +25,7 @@ static int find(const struct asking *asking, __u64 serial, const char *name, __u
 		}
 		if (slot->serial != serial)
 			continue;
-		if (slot->name == name)
+		if (!strcmp(slot->name, name))
 			return i;
 		mine++;
 	}
@@ -41,8 +42,10 @@ int asking_begin(struct asking *asking, __u64 serial, const char *name, __u64 no
 	if (i < 0)
 		return i;
 	slot = &asking->slots[i];
-	if (is_free(slot, now_us))
-		*slot = (struct asking_slot){.serial = serial, .name = name};
+	if (is_free(slot, now_us)) {
+		*slot = (struct asking_slot){.serial = serial};
+		snprintf(slot->name, sizeof(slot->name), "%s", name);
+	}
 	slot->n++;
 	return i;
 }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <linux/types.h>
+#include "policy/destination.h"
 
 /* The library has 1,024 sockets, and a name is two questions. At the bound: the connection is reset. */
 #define ASKING_SLOTS 448
@@ -26,9 +27,9 @@ struct asking {
 	__u64 linger_us; /* the caller's: how long what was given up goes on */
 	struct asking_slot {
 		__u64 serial;
-		const char *name; /* of the compartment's book: one pointer a name */
-		size_t n;	  /* who waits */
-		__u64 until_us;	  /* where nobody does: free from then on */
+		char name[DESTINATION_NAME_SIZE];
+		size_t n;	/* who waits */
+		__u64 until_us; /* where nobody does: free from then on */
 	} slots[ASKING_SLOTS];
 };
 
