@@ -484,6 +484,9 @@ static void test_check_network(void **state _unused_)
 		{"enforce", "{loopback: own, " EGRESS "1KiB}]}",
 		 LOOPBACK "  egress: these may be reached, and be sent\n"},
 		{"enforce", "{loopback: own}", LOOPBACK},
+		{"enforce", "{proxy: true, " EGRESS "1KiB}]}",
+		 "at most 1 KiB of x, y\n  proxy: by proxy.bulkhead.internal, too, port 3128 "
+		 "(CONNECT) or 1080 (SOCKS5)\n"},
 		{"audit", "{loopback: own}", LOOPBACK},
 	};
 #undef EGRESS

@@ -729,6 +729,21 @@ static void test_list_refused(void **state)
 	UNTIL(w, is_open(w));
 }
 
+/* What is said of it when the entries are. */
+static void check_said_proxy(struct world *w, bool wanted)
+{
+	struct way_question question;
+	struct relay_ask ask;
+	bool listed = way_of(w)->listed;
+
+	way_of(w)->listed = false;
+	assert_true(way_say(way_of(w), &question, &ask));
+	assert_int_equal(question.saying, SAY_LIST);
+	assert_int_equal(json_is_true(json_object_get(ask.message, "proxy")), wanted);
+	json_decref(ask.message);
+	way_of(w)->listed = listed;
+}
+
 static void test_list_changes(void **state)
 {
 	struct world *w = *state;
@@ -743,6 +758,15 @@ static void test_list_changes(void **state)
 	assert_false(way_of(w)->listed);
 	UNTIL(w, is_open(w));
 	assert_int_equal(json_array_size(way_of(w)->entries), 1);
+	/* So does a proxy that is wanted now, of the same entries. */
+	check_said_proxy(w, false);
+	c->loaded->proxy = true;
+	egress_tick(&w->d);
+	assert_false(way_of(w)->listed);
+	check_said_proxy(w, true);
+	UNTIL(w, is_open(w));
+	egress_tick(&w->d);
+	assert_true(way_of(w)->listed);
 	/* And one that lists nothing any more has no way out. */
 	c->loaded->negress = 0;
 	egress_tick(&w->d);

@@ -7,6 +7,7 @@
 #include "audit/escape.h"
 #include "cli.h"
 #include "compart/policies.h"
+#include "egress/book.h"
 #include "policy/authority.h"
 
 DEFINE_CLEANUP(struct policy *, policy_free)
@@ -99,6 +100,8 @@ static void show_destinations(const struct policy *policy)
 		puts("  egress: these may be reached, and be sent");
 	for (size_t i = 0; i < policy->negress; i++)
 		show_destination(&policy->egress[i]);
+	if (policy->proxy)
+		puts("  proxy: by " BOOK_PROXY ", too, port 3128 (CONNECT) or 1080 (SOCKS5)");
 }
 
 static void show_network(const struct policy *policy)

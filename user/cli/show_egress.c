@@ -35,6 +35,8 @@ static void show_destinations(const json_t *egress)
 		printf("%s%s", i ? ", " : "", text_of(json_array_get(list, i), "to"));
 	if (n > shown)
 		printf(", and %zu more", n - shown);
+	if (json_is_true(json_object_get(egress, "proxy")))
+		fputs(", by the proxy, too", stdout);
 }
 
 static void show_grant(const json_t *c, const json_t *grant)

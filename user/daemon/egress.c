@@ -107,7 +107,7 @@ static void list_of(struct egress *e, const struct compartment *c, __u64 serial)
 		json_decref(entries);
 		return;
 	}
-	way_list(way, entries);
+	way_list(way, entries, c->loaded->proxy);
 	rename_way(way, c->name);
 }
 

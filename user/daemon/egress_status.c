@@ -90,8 +90,8 @@ json_t *egress_status(struct daemon *d, const struct compartment *c)
 
 	if (!c->loaded || !c->loaded->negress)
 		return json_null();
-	return json_pack("{s:o, s:o, s:b, s:o, s:o}", "destinations",
-			 destinations_record(c->loaded), "grant",
+	return json_pack("{s:o, s:b, s:o, s:b, s:o, s:o}", "destinations",
+			 destinations_record(c->loaded), "proxy", c->loaded->proxy, "grant",
 			 way ? grant_record(&way->grant) : json_null(), "open",
 			 way && way_is_open(way), "outlets", nets_record(way), "why",
 			 text_record(egress_why(d, c, way)));

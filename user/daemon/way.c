@@ -90,14 +90,15 @@ json_t *way_entries(const struct policy *policy)
 	return entries;
 }
 
-void way_list(struct way *way, json_t *entries)
+void way_list(struct way *way, json_t *entries, bool proxy)
 {
-	if (way->entries && json_equal(way->entries, entries)) {
+	if (way->entries && way->proxy == proxy && json_equal(way->entries, entries)) {
 		json_decref(entries);
 		return;
 	}
 	json_decref(way->entries);
 	way->entries = entries;
+	way->proxy = proxy;
 	way->listed = false;
 	way->version++;
 }
@@ -219,8 +220,8 @@ static json_t *say_adopt(const struct way *way)
 
 static json_t *say_list(const struct way *way)
 {
-	return json_pack("{s:s, s:o, s:O}", "do", "list", "serial", serial_of(way), "entries",
-			 way->entries);
+	return json_pack("{s:s, s:o, s:O, s:b}", "do", "list", "serial", serial_of(way), "entries",
+			 way->entries, "proxy", way->proxy);
 }
 
 static json_t *say_listen(const struct way *way)

@@ -57,6 +57,7 @@ struct way {
 	__u32 compartment;
 	char *name, *cgroup;
 	json_t *entries; /* of "list" */
+	bool proxy;	 /* of it, too */
 	struct kept_names names;
 	int spent; /* file of what was uploaded; -1: there is none, and it is not opened */
 	struct grant grant;
@@ -88,8 +89,8 @@ bool way_count(struct way *way, const char *directory);
 
 /* "entries" of the destinations of a policy; NULL: out of memory. */
 json_t *way_entries(const struct policy *policy);
-/* From now on this is listed; takes it. */
-void way_list(struct way *way, json_t *entries);
+/* From now on this is listed, and may be asked for by the proxy or not; takes it. */
+void way_list(struct way *way, json_t *entries, bool proxy);
 /* Can this be granted: a name that one of the entries stands for, or "*.NAME" as one is written? 0, -ENOENT, or -EINVAL
  * with a reason. ret: in the form that the relay takes. */
 #define WAY_NAME_SIZE (2 + DESTINATION_NAME_SIZE)

@@ -15,8 +15,9 @@
  *	{"do": "open", "serial": N, "compartment": ID, "name": TEXT}		a compartment: nothing is listed; with a
  *					descriptor: where it counts what is uploaded (allowances.h)
  *	{"do": "adopt", "serial": N, "names": [[ADDRESS, NAME]...]}		what an earlier process gave
- *	{"do": "list", "serial": N, "entries": [{"to": ENTRY, "max-upload": BYTES, "tls": BOOLEAN}...]}
- *					in place of those before; what is not listed any more is cut
+ *	{"do": "list", "serial": N, "entries": [{"to": ENTRY, "max-upload": BYTES, "tls": BOOLEAN}...],
+ *	 "proxy": BOOLEAN}		in place of those before; what is not listed any more is cut. proxy: they may be asked
+ *					for by CONNECT and SOCKS, too (egressd/proxy.h); left out: no
  *	{"do": "listen", "serial": N, "netns": COOKIE, "sockets": ["relay", "stub4", "stub6"]}
  *					with a descriptor for each word; more than once: other network namespaces
  *	{"do": "unlisten", "serial": N, "netns": COOKIE}	these are closed; connections that were taken go on

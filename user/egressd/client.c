@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include "base/clock.h"
 #include "egress/hello.h"
+#include "reply.h"
 #include "report.h"
 
 _Static_assert(HELLO_RAW_SIZE <= FLOW_FIRST, "what was read of a ClientHello goes first");
@@ -18,6 +19,16 @@ struct reading {
 	__u8 raw[HELLO_RAW_SIZE];
 };
 
+/* Of one that asked by the proxy. */
+struct by_proxy {
+	enum ask_kind kind;
+	bool answered; /* that it is connected */
+	int server;    /* until a flow has it */
+	char name[DESTINATION_NAME_SIZE];
+	size_t n;
+	__u8 *first; /* of n bytes; NULL: none */
+};
+
 struct client {
 	struct compartment *compartment;
 	struct client *next, *previous;
@@ -27,6 +38,7 @@ struct client {
 	__u64 begun_us;
 	int fd; /* until a flow has it */
 	sd_event_source *source, *deadline;
+	struct by_proxy *by; /* NULL: the kernel turned it this way */
 	struct reading *reading;
 	struct reach *reach;
 	int asking; /* its slot */
@@ -56,6 +68,11 @@ __u16 client_port(const struct client *client)
 	return client->port;
 }
 
+bool client_has_asked(const struct client *client)
+{
+	return client->by;
+}
+
 /* --- its end --- */
 
 static void drop_sources(struct client *client)
@@ -70,6 +87,23 @@ static void end_asking(struct client *client, bool given_up)
 		return;
 	asking_end(&client->compartment->egressd->asking, client->asking, given_up, clock_us());
 	client->asking = -1;
+}
+
+static void reset(int fd)
+{
+	if (fd < 0)
+		return;
+	client_reset_fd(fd);
+	close(fd);
+}
+
+static void by_proxy_free(struct by_proxy *by)
+{
+	if (!by)
+		return;
+	reset(by->server);
+	free(by->first);
+	free(by);
 }
 
 /* Its flow is gone, or it has none. */
@@ -88,10 +122,8 @@ static void client_free(struct client *client)
 	if (client->reach)
 		reach_cancel(client->reach);
 	end_asking(client, client->reach != NULL);
-	if (client->fd >= 0) {
-		client_reset_fd(client->fd);
-		close(client->fd);
-	}
+	reset(client->fd);
+	by_proxy_free(client->by);
 	free(client->reading);
 	free(client);
 }
@@ -99,6 +131,8 @@ static void client_free(struct client *client)
 static void refuse(struct client *client, enum relay_outcome outcome, const char *reason)
 {
 	report_connect(client->compartment, client->name, client->port, outcome, reason);
+	if (client->by && !client->by->answered)
+		reply_refuse(TAKE_FD(client->fd), client->by->kind, outcome);
 	client_free(client);
 }
 
@@ -139,16 +173,25 @@ static void note_address(struct client *client, int server)
 	address_format(&address, client->to);
 }
 
+/* What it sent already. */
+static const __u8 *first_of(const struct client *client, size_t *ret)
+{
+	*ret = client->reading ? client->reading->n : client->by ? client->by->n : 0;
+	return client->reading ? client->reading->raw : client->by ? client->by->first : NULL;
+}
+
 /* Takes the server's end. */
 static void begin_flow(struct client *client, int server)
 {
 	const struct egressd *e = client->compartment->egressd;
+	size_t n;
+	const __u8 *first = first_of(client, &n);
 	const struct flow_options options = {
 		.idle_ms = e->idle_ms,
 		.total_ms = e->total_ms,
 		.upload_left = &client->terms.allowance->left,
-		.first = client->reading ? client->reading->raw : NULL,
-		.first_length = client->reading ? client->reading->n : 0,
+		.first = first,
+		.first_length = n,
 		.ended = on_ended,
 		.data = client,
 	};
@@ -158,14 +201,36 @@ static void begin_flow(struct client *client, int server)
 	note_address(client, server);
 	r = flow_new(e->event, client->fd, server, &options, &client->flow);
 	if (r) {
-		client_reset_fd(server);
-		close(server);
+		reset(server);
 		refuse(client, r == -EDQUOT ? RELAY_OVER_UPLOAD : RELAY_INTERNAL, strerror(-r));
 		return;
 	}
 	client->fd = -1;
 	free(client->reading);
 	client->reading = NULL;
+	if (!client->by)
+		return;
+	free(client->by->first);
+	client->by->first = NULL;
+}
+
+static void begin_hello(struct client *client);
+
+/* Who asked hears of it first, and says its ClientHello after. */
+static void answer(struct client *client, int server)
+{
+	struct by_proxy *by = client->by;
+
+	by->server = server;
+	if (reply_connected(client->fd, by->kind)) {
+		refuse(client, RELAY_HUNG_UP, "before it was told");
+		return;
+	}
+	by->answered = true;
+	if (client->terms.tls)
+		begin_hello(client);
+	else
+		begin_flow(client, TAKE_FD(by->server));
 }
 
 /* --- resolved and dialled --- */
@@ -183,26 +248,31 @@ static void on_reached(void *data, enum reach_outcome outcome, int fd, const cha
 
 	client->reach = NULL;
 	end_asking(client, outcome == REACH_OUT_OF_TIME);
-	if (outcome == REACH_CONNECTED)
+	if (outcome == REACH_CONNECTED && client->by)
+		answer(client, fd);
+	else if (outcome == REACH_CONNECTED)
 		begin_flow(client, fd);
 	else
 		refuse(client, reach_outcomes[outcome], reason);
 }
 
 /* An end after something was said is half of one, which goes through; an end before is somebody who does not wait. */
-static bool has_hung_up(int fd, uint32_t events)
+static bool has_hung_up(const struct client *client, uint32_t events)
 {
+	bool has_said = client->by && client->by->n;
 	char byte;
 
 	return events & (EPOLLERR | EPOLLHUP) ||
-	       (events & EPOLLRDHUP && recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0);
+	       (events & EPOLLRDHUP && !has_said &&
+		recv(client->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0);
 }
 
-static int on_waiting(sd_event_source *source _unused_, int fd, uint32_t events, void *data)
+static int on_waiting(sd_event_source *source _unused_, int fd _unused_, uint32_t events,
+		      void *data)
 {
 	struct client *client = data;
 
-	if (has_hung_up(fd, events))
+	if (has_hung_up(client, events))
 		refuse(client, RELAY_HUNG_UP, "before it was connected");
 	return 0;
 }
@@ -254,8 +324,19 @@ static void judge_hello(struct client *client, enum hello_outcome outcome)
 		refuse(client, hello_outcomes[outcome], hello_outcome_names[outcome]);
 	else if (strcmp(name, client->name))
 		refuse(client, RELAY_OTHER_NAME, name);
+	else if (client->by)
+		begin_flow(client, TAKE_FD(client->by->server));
 	else
 		begin_reach(client);
+}
+
+static void feed(struct client *client, size_t n)
+{
+	struct reading *reading = client->reading;
+	const __u8 *from = reading->raw + reading->n;
+
+	reading->n += n;
+	judge_hello(client, hello_feed(&reading->hello, from, n));
 }
 
 static int on_hello(sd_event_source *source _unused_, int fd, uint32_t events _unused_, void *data)
@@ -271,8 +352,7 @@ static int on_hello(sd_event_source *source _unused_, int fd, uint32_t events _u
 		refuse(client, RELAY_HUNG_UP, "before its ClientHello was there");
 		return 0;
 	}
-	reading->n += (size_t)n;
-	judge_hello(client, hello_feed(&reading->hello, at, (size_t)n));
+	feed(client, (size_t)n);
 	return 0;
 }
 
@@ -287,6 +367,7 @@ static void begin_hello(struct client *client)
 	const struct egressd *e = client->compartment->egressd;
 	int r = -ENOMEM;
 
+	drop_sources(client);
 	client->reading = calloc(1, sizeof(*client->reading));
 	if (client->reading)
 		r = sd_event_add_io(e->event, &client->source, client->fd, EPOLLIN, on_hello,
@@ -294,8 +375,12 @@ static void begin_hello(struct client *client)
 	if (r >= 0)
 		r = sd_event_add_time_relative(e->event, &client->deadline, CLOCK_MONOTONIC,
 					       e->connect_ms * 1000ull, 1000, on_late, client);
-	if (r < 0)
+	if (r < 0) {
 		refuse(client, RELAY_INTERNAL, strerror(-r));
+	} else if (client->by && client->by->n) {
+		memcpy(client->reading->raw, client->by->first, client->by->n);
+		feed(client, client->by->n);
+	}
 }
 
 /* --- its beginning --- */
@@ -317,24 +402,58 @@ static struct client *add(struct compartment *c)
 	return client;
 }
 
-void client_new(struct compartment *c, int fd, const char *name, __u16 port,
-		const struct terms *terms)
+static struct by_proxy *by_proxy_new(const struct asked *asked, const char *name)
 {
-	struct client *client = add(c);
+	struct by_proxy *by = calloc(1, sizeof(*by));
+
+	if (!by)
+		return NULL;
+	by->kind = asked->kind;
+	by->server = -1;
+	snprintf(by->name, sizeof(by->name), "%s", name);
+	if (!asked->n)
+		return by;
+	by->first = malloc(asked->n);
+	if (!by->first) {
+		free(by);
+		return NULL;
+	}
+	memcpy(by->first, asked->first, asked->n);
+	by->n = asked->n;
+	return by;
+}
+
+static struct client *make(struct compartment *c, const char *name, const struct asked *asked)
+{
+	struct by_proxy *by = asked ? by_proxy_new(asked, name) : NULL;
+	struct client *client = !asked || by ? add(c) : NULL;
+
+	if (!client) {
+		by_proxy_free(by);
+		return NULL;
+	}
+	client->by = by;
+	client->name = by ? by->name : name;
+	return client;
+}
+
+void client_new(struct compartment *c, int fd, const char *name, __u16 port,
+		const struct terms *terms, const struct asked *asked)
+{
+	struct client *client = make(c, name, asked);
 
 	if (!client) {
 		report_connect(c, name, port, RELAY_INTERNAL, strerror(ENOMEM));
-		client_reset_fd(fd);
-		close(fd);
+		reset(fd);
 		return;
 	}
 	client->fd = fd;
-	client->name = name;
 	client->port = port;
 	client->terms = *terms;
 	client->begun_us = clock_us();
 	client->asking = -1;
-	if (terms->tls)
+	/* Who asked by the proxy says nothing before it is told that it is connected. */
+	if (terms->tls && !asked)
 		begin_hello(client);
 	else
 		begin_reach(client);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include "proxy.h"
 #include "relay.h"
 #include "report.h"
 #include "stub.h"
@@ -68,6 +69,7 @@ void compartment_free(struct compartment *c)
 {
 	while (c->outlets)
 		outlet_free(c->outlets);
+	proxy_cut(c);
 	relay_cut(c);
 	while (c->tcp_queries)
 		tcp_query_free(c->tcp_queries);
@@ -84,7 +86,8 @@ void compartment_free(struct compartment *c)
 
 /* --- the first yes --- */
 
-int compartment_list(struct compartment *c, struct entries *entries, struct error *error)
+int compartment_list(struct compartment *c, struct entries *entries, bool proxy,
+		     struct error *error)
 {
 	int r = entries_bind(entries, c->allowances, error);
 
@@ -96,6 +99,9 @@ int compartment_list(struct compartment *c, struct entries *entries, struct erro
 	entries_done(&c->entries);
 	c->entries = *entries;
 	*entries = (struct entries){0};
+	c->proxy = proxy;
+	if (!proxy)
+		proxy_cut(c);
 	report_gave(c);
 	relay_recheck(c);
 	return 0;

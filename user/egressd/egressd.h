@@ -27,6 +27,9 @@
 #define EGRESSD_CLIENT_FILES 6
 /* DNS over TCP, of one compartment: for who was told that an answer was cut, and none is. At the bound: reset. */
 #define EGRESSD_TCP_QUERIES 16
+/* Requests to the proxy that are not whole yet, of one compartment: of 9 KiB and a descriptor each, and gone with the time
+ * to connect. Who means it sends the whole at once. At the bound: reset. */
+#define EGRESSD_PROXIES 128
 /* Network namespaces of one compartment: its own, and those of sandboxes inside. At the bound: listen fails. */
 #define EGRESSD_OUTLETS 64
 /* Descriptors of the process: all of that, and of everything else so many. */
@@ -46,9 +49,9 @@ struct egressd {
 	unsigned int connect_ms, idle_ms, total_ms;
 
 	struct compartment *compartments;
-	size_t ncompartments, nclients;
+	size_t ncompartments, nclients, nproxies;
 	size_t nshared; /* of clients: above EGRESSD_OWN_CLIENTS of their compartments */
-	size_t max_clients, max_shared;
+	size_t max_clients, max_shared; /* clients and proxies together; of clients those above their own */
 	struct asking asking;
 };
 
@@ -60,6 +63,7 @@ struct compartment {
 	struct book *book;
 	size_t told; /* of the book's lines, to the agent */
 	struct entries entries;
+	bool proxy; /* the policy wants it */
 	struct allowances *allowances; /* mapped */
 	struct grant grant;
 	sd_event_source *expiry;
@@ -68,6 +72,8 @@ struct compartment {
 	size_t noutlets;
 	struct client *clients;
 	size_t nclients;
+	struct proxy *proxies;
+	size_t nproxies;
 	struct tcp_query *tcp_queries;
 	size_t ntcp_queries;
 	struct fold fold;
@@ -81,8 +87,10 @@ struct compartment *compartment_find(const struct egressd *e, __u64 serial);
 int compartment_new(struct egressd *e, __u64 serial, int allowances, struct error *error);
 /* Cuts what it has open, and tells what was kept. */
 void compartment_free(struct compartment *c);
-/* Takes the entries over. 0, or -errno with a reason and as it was before. What is not listed any more is cut. */
-int compartment_list(struct compartment *c, struct entries *entries, struct error *error);
+/* Takes the entries over, and whether they may be asked for by the proxy. 0, or -errno with a reason and as it was before.
+ * What is not listed any more is cut. */
+int compartment_list(struct compartment *c, struct entries *entries, bool proxy,
+		     struct error *error);
 /* Takes the grant over, for so many milliseconds; 0: for good. What it is not for is cut. Of another lease than before:
  * what was uploaded is forgotten. 0 or -errno. */
 int compartment_grant(struct compartment *c, struct grant *grant, __u64 lease, __u64 for_ms);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "client.h"
 #include "flows.h"
+#include "proxy.h"
 #include "report.h"
 #include "stub.h"
 
@@ -18,25 +19,16 @@
 #define DNS_PORT 53
 
 const char *const relay_outcome_names[RELAY_OUTCOMES] = {
-	[RELAY_UNKNOWN] = "unknown client",
-	[RELAY_UNNAMED] = "unnamed address",
-	[RELAY_UNLISTED] = "unlisted",
-	[RELAY_PORT] = "port not listed",
-	[RELAY_UNGRANTED] = "ungranted",
-	[RELAY_OVER_UPLOAD] = "over its upload allowance",
-	[RELAY_TOO_MANY] = "too many",
-	[RELAY_NO_TLS] = "no TLS",
-	[RELAY_NO_SERVER_NAME] = "no server name",
-	[RELAY_BAD_TLS] = "malformed TLS",
-	[RELAY_OTHER_NAME] = "another server name",
-	[RELAY_HUNG_UP] = "hung up",
-	[RELAY_CUT] = "cut",
-	[RELAY_UNRESOLVED] = "not resolved",
-	[RELAY_BAD_ADDRESS] = "bad address",
-	[RELAY_BAD_ROUTE] = "bad route",
-	[RELAY_UNROUTED] = "no route",
-	[RELAY_FAILED] = "not connected",
-	[RELAY_OUT_OF_TIME] = "out of time",
+	[RELAY_UNKNOWN] = "unknown client",  [RELAY_UNNAMED] = "unnamed address",
+	[RELAY_UNLISTED] = "unlisted",	     [RELAY_PORT] = "port not listed",
+	[RELAY_UNGRANTED] = "ungranted",     [RELAY_OVER_UPLOAD] = "over its upload allowance",
+	[RELAY_TOO_MANY] = "too many",	     [RELAY_BAD_REQUEST] = "bad request",
+	[RELAY_NO_TLS] = "no TLS",	     [RELAY_NO_SERVER_NAME] = "no server name",
+	[RELAY_BAD_TLS] = "malformed TLS",   [RELAY_OTHER_NAME] = "another server name",
+	[RELAY_HUNG_UP] = "hung up",	     [RELAY_CUT] = "cut",
+	[RELAY_UNRESOLVED] = "not resolved", [RELAY_BAD_ADDRESS] = "bad address",
+	[RELAY_BAD_ROUTE] = "bad route",     [RELAY_UNROUTED] = "no route",
+	[RELAY_FAILED] = "not connected",    [RELAY_OUT_OF_TIME] = "out of time",
 	[RELAY_INTERNAL] = "internal error",
 };
 
@@ -72,39 +64,56 @@ static void say_address(struct arrival *a, __u32 address)
 	inet_ntop(AF_INET, &in, a->reason, sizeof(a->reason));
 }
 
-static bool has_room(const struct compartment *c)
+bool relay_is_full(const struct compartment *c)
 {
 	const struct egressd *e = c->egressd;
 
-	if (c->nclients >= EGRESSD_CLIENTS || e->nclients >= e->max_clients)
-		return false;
-	return c->nclients < EGRESSD_OWN_CLIENTS ||
-	       c->nclients - EGRESSD_OWN_CLIENTS + e->nshared < e->max_shared;
+	if (c->nclients >= EGRESSD_CLIENTS || e->nclients + e->nproxies >= e->max_clients)
+		return true;
+	return c->nclients >= EGRESSD_OWN_CLIENTS &&
+	       c->nclients - EGRESSD_OWN_CLIENTS + e->nshared >= e->max_shared;
 }
 
-/* RELAY_OUTCOMES: it may be dialled. */
-static enum relay_outcome judge(struct arrival *a, __u32 address)
+enum relay_outcome relay_judge(struct compartment *c, const char *name, __u16 port,
+			       struct terms *ret, char reason[FOLD_REASON])
 {
-	struct compartment *c = a->compartment;
-	const char *name = book_name(c->book, address);
-
-	if (!name) {
-		say_address(a, address);
-		return RELAY_UNNAMED;
-	}
-	a->name = name;
-	if (!entries_find(&c->entries, name, a->port, &a->terms))
+	if (!entries_find(&c->entries, name, port, ret))
 		return book_find(c->book, name, NULL) ? RELAY_UNLISTED : RELAY_PORT;
 	if (!grant_covers(&c->grant, name))
 		return RELAY_UNGRANTED;
-	if (!a->terms.allowance->left)
+	if (!ret->allowance->left)
 		return RELAY_OVER_UPLOAD;
-	if (!has_room(c)) {
-		snprintf(a->reason, sizeof(a->reason), "%zu connections are open, of all %zu",
-			 c->nclients, c->egressd->nclients);
-		return RELAY_TOO_MANY;
+	if (!relay_is_full(c))
+		return RELAY_OUTCOMES;
+	snprintf(reason, FOLD_REASON, "%zu connections are open, of all %zu", c->nclients,
+		 c->egressd->nclients);
+	return RELAY_TOO_MANY;
+}
+
+static enum relay_outcome begin_client(struct arrival *a, __u32 address)
+{
+	struct compartment *c = a->compartment;
+	enum relay_outcome outcome;
+
+	a->name = book_name(c->book, address) ?: "";
+	if (!*a->name) {
+		say_address(a, address);
+		return RELAY_UNNAMED;
 	}
-	return RELAY_OUTCOMES;
+	outcome = relay_judge(c, a->name, a->port, &a->terms, a->reason);
+	if (outcome == RELAY_OUTCOMES)
+		client_new(c, TAKE_FD(a->fd), a->name, a->port, &a->terms, NULL);
+	return outcome;
+}
+
+static enum relay_outcome begin_proxy(struct arrival *a)
+{
+	enum relay_outcome outcome = proxy_new(a->compartment, a->fd, a->port, a->reason);
+
+	a->name = BOOK_PROXY;
+	if (outcome == RELAY_OUTCOMES)
+		a->fd = -1;
+	return outcome;
 }
 
 static enum relay_outcome begin_query(struct arrival *a)
@@ -123,7 +132,6 @@ static enum relay_outcome decide(struct outlet *outlet, struct arrival *a,
 				 const struct sockaddr_in *from)
 {
 	struct compartment *c = outlet->compartment;
-	enum relay_outcome outcome;
 	struct bh_flow flow;
 
 	if (!find_flow(outlet, from, &flow) || flow.serial != c->serial) {
@@ -133,10 +141,9 @@ static enum relay_outcome decide(struct outlet *outlet, struct arrival *a,
 	a->port = flow.port;
 	if (flow.port == DNS_PORT)
 		return begin_query(a);
-	outcome = judge(a, ntohl(flow.address));
-	if (outcome == RELAY_OUTCOMES)
-		client_new(c, TAKE_FD(a->fd), a->name, a->port, &a->terms);
-	return outcome;
+	if (c->proxy && ntohl(flow.address) == book_proxy(c->book))
+		return begin_proxy(a);
+	return begin_client(a, ntohl(flow.address));
 }
 
 static void take(struct outlet *outlet, int fd, const struct sockaddr_in *from)
@@ -229,7 +236,7 @@ void relay_recheck(struct compartment *c)
 
 		next = client_next(client);
 		if (!entries_find(&c->entries, name, client_port(client), &terms) ||
-		    !grant_covers(&c->grant, name))
+		    !grant_covers(&c->grant, name) || (client_has_asked(client) && !c->proxy))
 			client_cut(client);
 	}
 }

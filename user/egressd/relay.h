@@ -18,6 +18,7 @@ enum relay_outcome {
 	RELAY_UNGRANTED,
 	RELAY_OVER_UPLOAD,
 	RELAY_TOO_MANY,
+	RELAY_BAD_REQUEST, /* to the proxy */
 	RELAY_NO_TLS,
 	RELAY_NO_SERVER_NAME,
 	RELAY_BAD_TLS,
@@ -38,6 +39,13 @@ extern const char *const relay_outcome_names[RELAY_OUTCOMES];
 
 /* The relay's socket is readable. */
 int relay_on_socket(sd_event_source *source, int fd, uint32_t events, void *outlet);
+
+/* May it be dialled, now? RELAY_OUTCOMES, with its terms; else why not, with a reason that may be empty. The name is of
+ * destination_name's form. */
+enum relay_outcome relay_judge(struct compartment *c, const char *name, __u16 port,
+			       struct terms *ret, char reason[FOLD_REASON]);
+/* Has it, or have all, as many connections as there may be? */
+bool relay_is_full(const struct compartment *c);
 
 /* Resets what is open of a compartment: all of it, or what is not listed or granted any more. */
 void relay_cut(struct compartment *c);

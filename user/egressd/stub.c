@@ -21,6 +21,7 @@ void stub_answer(struct compartment *c, const void *query, size_t length, struct
 	const struct answer_view view = {
 		.book = c->book,
 		.granted = c->grant.given,
+		.proxy = c->proxy,
 		.covers = covers,
 		.data = &c->grant,
 	};

@@ -115,7 +115,8 @@ int verb_list(struct request *request, struct error *error)
 		if (!r)
 			r = read_entry(entry, &entries.to[i], &entries.terms[i], error);
 	if (!r)
-		r = compartment_list(request->compartment, &entries, error);
+		r = compartment_list(request->compartment, &entries,
+				     json_is_true(json_object_get(request->body, "proxy")), error);
 	entries_done(&entries);
 	return r;
 }

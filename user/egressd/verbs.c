@@ -33,7 +33,7 @@ static int verb_ping(struct request *request _unused_, struct error *error _unus
 
 /* --- the table --- */
 
-enum kind { KIND_TEXT = 1, KIND_NUMBER, KIND_TEXTS, KIND_ARRAYS, KIND_OBJECTS };
+enum kind { KIND_TEXT = 1, KIND_NUMBER, KIND_BOOLEAN, KIND_TEXTS, KIND_ARRAYS, KIND_OBJECTS };
 
 struct field {
 	const char *name;
@@ -60,7 +60,8 @@ static const struct verb {
 	{"open", verb_open, .has_serial = true, .opens = true, .has_fds = true,
 	 .fields = {{"compartment", KIND_NUMBER}, {"name", KIND_TEXT}}},
 	{"adopt", verb_adopt, .has_serial = true, .fields = {{"names", KIND_ARRAYS}}},
-	{"list", verb_list, .has_serial = true, .fields = {{"entries", KIND_OBJECTS}}},
+	{"list", verb_list, .has_serial = true,
+	 .fields = {{"entries", KIND_OBJECTS}, {"proxy", KIND_BOOLEAN, true}}},
 	{"listen", verb_listen, .has_serial = true, .has_fds = true,
 	 .fields = {{"netns", KIND_NUMBER}, {"sockets", KIND_TEXTS}}},
 	{"unlisten", verb_unlisten, .has_serial = true, .fields = {{"netns", KIND_NUMBER}}},
@@ -94,6 +95,8 @@ static bool is_kind(const json_t *value, enum kind kind)
 		return json_is_string(value);
 	case KIND_NUMBER:
 		return json_is_integer(value);
+	case KIND_BOOLEAN:
+		return json_is_boolean(value);
 	case KIND_TEXTS:
 		return is_array_of(value, JSON_STRING);
 	case KIND_ARRAYS:
