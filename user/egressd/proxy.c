@@ -193,7 +193,9 @@ enum relay_outcome proxy_new(struct compartment *c, int fd, __u16 port, char rea
 		snprintf(reason, FOLD_REASON, "the proxy has 3128 (CONNECT) and 1080 (SOCKS5)");
 		return RELAY_PORT;
 	}
-	if (c->nproxies >= EGRESSD_PROXIES || relay_is_full(c)) {
+	/* Requests take of what is shared: what each compartment has as its own is for connections. */
+	if (c->nproxies >= EGRESSD_PROXIES || relay_is_full(c) ||
+	    c->egressd->nshared + c->egressd->nproxies >= c->egressd->max_shared) {
 		snprintf(reason, FOLD_REASON, "%zu requests to the proxy are not whole yet",
 			 c->nproxies);
 		return RELAY_TOO_MANY;

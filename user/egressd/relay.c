@@ -71,7 +71,7 @@ bool relay_is_full(const struct compartment *c)
 	if (c->nclients >= EGRESSD_CLIENTS || e->nclients + e->nproxies >= e->max_clients)
 		return true;
 	return c->nclients >= EGRESSD_OWN_CLIENTS &&
-	       c->nclients - EGRESSD_OWN_CLIENTS + e->nshared >= e->max_shared;
+	       c->nclients - EGRESSD_OWN_CLIENTS + e->nshared + e->nproxies >= e->max_shared;
 }
 
 enum relay_outcome relay_judge(struct compartment *c, const char *name, __u16 port,
