@@ -7,9 +7,9 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/clock.h"
 #include "egress/resolve.h"
 #include "nameserver.h"
 #include "netns.h"
@@ -61,6 +61,8 @@ static pid_t serve(void)
 
 /* --- questions --- */
 
+static sd_event *loop;
+
 struct heard {
 	unsigned int times;
 	int result;
@@ -92,14 +94,10 @@ static void on_resolved(void *data, int result, const struct address *addresses,
 	}
 }
 
-static void wait_heard(struct resolver *resolver, const struct heard *heard)
+static void wait_heard(const struct heard *heard)
 {
-	while (!heard->times) {
-		struct pollfd p = {.fd = resolver_fd(resolver), .events = POLLIN};
-
-		assert_int_equal(poll(&p, 1, WAIT_MS), 1);
-		resolver_step(resolver);
-	}
+	while (!heard->times)
+		assert_true(sd_event_run(loop, WAIT_MS * 1000) > 0);
 }
 
 static struct resolver *new_resolver(const char *upstream)
@@ -107,7 +105,7 @@ static struct resolver *new_resolver(const char *upstream)
 	struct resolver *resolver;
 	struct error error = {0};
 
-	if (resolver_new(&upstream, 1, &resolver, &error))
+	if (resolver_new(loop, &upstream, 1, &resolver, &error))
 		fail_msg("%s", error.text);
 	return resolver;
 }
@@ -147,7 +145,7 @@ static void test_names(void **state)
 
 		assert_int_equal(
 			resolver_ask(resolver, rows[i].name, on_resolved, &heard, &question), 0);
-		wait_heard(resolver, &heard);
+		wait_heard(&heard);
 		if (heard.times != 1 || heard.result != rows[i].result || heard.n != rows[i].n ||
 		    strcmp(heard.text, rows[i].text))
 			fail_msg("%s: %d, %zu: %s", rows[i].name, heard.result, heard.n,
@@ -175,7 +173,7 @@ static void test_together(void **state)
 				 0);
 	question_cancel(questions[0]);
 	for (size_t i = 1; i < N_OF(rows); i++) {
-		wait_heard(resolver, &heard[i]);
+		wait_heard(&heard[i]);
 		assert_int_equal(heard[i].result, rows[i].result);
 	}
 	assert_int_equal(heard[0].times, 0);
@@ -189,7 +187,7 @@ static void test_silent(void **state)
 	_cleanup_resolver_ struct resolver *silent = NULL;
 	struct heard heard[2] = {0};
 	struct question *question, *other;
-	struct pollfd p = {.events = POLLIN};
+	uint64_t until = clock_us() + 200000;
 
 	(void)state;
 	netns_set(setting);
@@ -197,8 +195,8 @@ static void test_silent(void **state)
 	assert_int_equal(resolver_ask(silent, "a.example.com", on_resolved, &heard[0], &question),
 			 0);
 	assert_int_equal(resolver_ask(silent, "b.example.com", on_resolved, &heard[1], &other), 0);
-	p.fd = resolver_fd(silent);
-	assert_int_equal(poll(&p, 1, 200), 0);
+	while (clock_us() < until)
+		assert_true(sd_event_run(loop, 10000) >= 0);
 	question_cancel(question);
 	assert_int_equal(heard[0].times + heard[1].times, 0);
 }
@@ -220,12 +218,12 @@ static void test_upstreams(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < N_OF(bad); i++) {
-		if (resolver_new(&bad[i], 1, &resolver, &error) != -EINVAL)
+		if (resolver_new(loop, &bad[i], 1, &resolver, &error) != -EINVAL)
 			fail_msg("%s is taken", bad[i]);
 		assert_true(strlen(error.text) > 0);
 	}
-	assert_int_equal(resolver_new(NULL, 0, &resolver, &error), -EINVAL);
-	assert_int_equal(resolver_new(good, N_OF(good), &resolver, &error), 0);
+	assert_int_equal(resolver_new(loop, NULL, 0, &resolver, &error), -EINVAL);
+	assert_int_equal(resolver_new(loop, good, N_OF(good), &resolver, &error), 0);
 	resolver_free(resolver);
 }
 
@@ -238,5 +236,7 @@ int main(void)
 		cmocka_unit_test(test_upstreams),
 	};
 
+	if (sd_event_new(&loop) < 0)
+		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

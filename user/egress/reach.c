@@ -23,7 +23,6 @@ const char *const reach_outcome_names[REACH_OUTCOMES] = {
 
 struct reacher {
 	sd_event *event;
-	sd_event_source *answers;
 	struct resolver *resolver;
 	struct routes *routes;
 	struct address_rules rules;
@@ -41,18 +40,10 @@ struct reach {
 
 /* --- what all share --- */
 
-static int on_answers(sd_event_source *source _unused_, int fd _unused_, uint32_t events _unused_,
-		      void *data)
-{
-	resolver_step(data);
-	return 0;
-}
-
 void reacher_free(struct reacher *reacher)
 {
 	if (!reacher)
 		return;
-	sd_event_source_disable_unref(reacher->answers);
 	resolver_free(reacher->resolver);
 	routes_close(reacher->routes);
 	sd_event_unref(reacher->event);
@@ -69,16 +60,12 @@ int reacher_new(sd_event *event, const struct reach_options *options, struct rea
 		return error_set(error, ENOMEM, "out of memory");
 	reacher->event = sd_event_ref(event);
 	reacher->rules = options->rules;
-	r = resolver_new(options->upstreams, options->nupstreams, &reacher->resolver, error);
+	r = resolver_new(event, options->upstreams, options->nupstreams, &reacher->resolver, error);
 	if (r)
 		return r;
 	r = routes_open(&reacher->routes);
 	if (r)
 		return error_set(error, -r, "routes cannot be asked for: %s", strerror(-r));
-	r = sd_event_add_io(event, &reacher->answers, resolver_fd(reacher->resolver), EPOLLIN,
-			    on_answers, reacher->resolver);
-	if (r < 0)
-		return error_set(error, -r, "event loop: %s", strerror(-r));
 	*ret = TAKE_PTR(reacher);
 	return 0;
 }

@@ -4,28 +4,35 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ldns/ldns.h>
 #include <unbound.h>
+#include <unbound-event.h>
+#include "resolve_events.h"
 
-/* RFC 1035 §3.2.2, RFC 3596 §2.1; of class IN. */
-#define CLASS_IN 1
-#define RCODE_NONE 0
-#define RCODE_NXDOMAIN 3
+/* RFC 1035 §4.1: of a packet, of a question's tail, of what stands between a record's name and its data. */
+#define HEADER 12
+#define QUESTION_TAIL 4
+#define RECORD_TAIL 10
+/* §4.1.4: the first byte of two that lead elsewhere. */
+#define POINTER 0xc0
 
 static const struct family {
 	int type;
 	enum address_family family;
 	int size;
-} families[] = {{1, ADDRESS_V4, 4}, {28, ADDRESS_V6, 16}};
+} families[] = {{LDNS_RR_TYPE_A, ADDRESS_V4, 4}, {LDNS_RR_TYPE_AAAA, ADDRESS_V6, 16}};
 #define NFAMILIES (sizeof(families) / sizeof(*families))
 
 struct resolver {
+	struct ub_event_base *events;
 	struct ub_ctx *ctx;
-	struct question *questions;
+	struct question *asked, *answered;
+	sd_event_source *tell; /* on: some are answered */
 };
 
 struct question {
 	struct resolver *resolver;
-	struct question *next, *previous;
+	struct question *next, **from; /* from: what leads to it */
 	resolved_fn resolved;
 	void *data;
 	struct half {
@@ -35,6 +42,7 @@ struct question {
 		int id; /* libunbound's */
 		int result;
 	} halves[NFAMILIES];
+	unsigned int waits; /* halves that are not answered */
 	struct address addresses[RESOLVE_ADDRESSES];
 	size_t n;
 };
@@ -65,7 +73,7 @@ static int configure(struct ub_ctx *ctx)
 
 	for (size_t i = 0; !r && i < sizeof(options) / sizeof(*options); i++)
 		r = ub_ctx_set_option(ctx, options[i].option, options[i].value);
-	return r ? r : ub_ctx_async(ctx, 1);
+	return r;
 }
 
 static bool is_port(const char *text)
@@ -113,15 +121,31 @@ static int add_upstreams(struct ub_ctx *ctx, const char *const *upstreams, size_
 	return 0;
 }
 
-int resolver_new(const char *const *upstreams, size_t n, struct resolver **ret, struct error *error)
+static int on_answered(sd_event_source *source, void *data);
+
+/* From libunbound's own code nobody is called: it would come to call libunbound. */
+static int prepare_telling(sd_event *event, struct resolver *resolver)
+{
+	int r = sd_event_add_defer(event, &resolver->tell, on_answered, resolver);
+
+	return r < 0 ? r : sd_event_source_set_enabled(resolver->tell, SD_EVENT_OFF);
+}
+
+int resolver_new(sd_event *event, const char *const *upstreams, size_t n, struct resolver **ret,
+		 struct error *error)
 {
 	_cleanup_resolver_ struct resolver *resolver = calloc(1, sizeof(*resolver));
 	int r;
 
 	if (resolver)
-		resolver->ctx = ub_ctx_create();
+		resolver->events = resolve_events_new(event);
+	if (resolver && resolver->events)
+		resolver->ctx = ub_ctx_create_ub_event(resolver->events);
 	if (!resolver || !resolver->ctx)
 		return error_set(error, ENOMEM, "out of memory");
+	r = prepare_telling(event, resolver);
+	if (r < 0)
+		return error_set(error, -r, "event loop: %s", strerror(-r));
 	r = configure(resolver->ctx);
 	if (r)
 		return error_set(error, EINVAL, "libunbound: %s", ub_strerror(r));
@@ -140,33 +164,38 @@ void resolver_free(struct resolver *resolver)
 {
 	if (!resolver)
 		return;
-	while (resolver->questions)
-		question_cancel(resolver->questions);
+	while (resolver->asked)
+		question_cancel(resolver->asked);
+	while (resolver->answered)
+		question_cancel(resolver->answered);
+	sd_event_source_disable_unref(resolver->tell);
 	if (resolver->ctx)
 		ub_ctx_delete(resolver->ctx);
+	resolve_events_free(resolver->events);
 	free(resolver);
-}
-
-int resolver_fd(const struct resolver *resolver)
-{
-	return ub_fd(resolver->ctx);
-}
-
-void resolver_step(struct resolver *resolver)
-{
-	ub_process(resolver->ctx);
 }
 
 /* --- a question --- */
 
+static void put(struct question *question, struct question **list)
+{
+	question->next = *list;
+	question->from = list;
+	if (question->next)
+		question->next->from = &question->next;
+	*list = question;
+}
+
+static void take_out(struct question *question)
+{
+	*question->from = question->next;
+	if (question->next)
+		question->next->from = question->from;
+}
+
 static void forget(struct question *question)
 {
-	struct question **from =
-		question->previous ? &question->previous->next : &question->resolver->questions;
-
-	*from = question->next;
-	if (question->next)
-		question->next->previous = question->previous;
+	take_out(question);
 	free(question);
 }
 
@@ -200,41 +229,87 @@ static int result_of(const struct question *question)
 	return question->n ? 0 : result;
 }
 
-static int add_address(struct question *question, const struct family *family, const char *data,
-		       int length)
+static int add_address(struct question *question, const struct family *family, const __u8 *data,
+		       size_t length)
 {
 	struct address *address = &question->addresses[question->n];
 
-	if (length != family->size)
+	if (length != (size_t)family->size)
 		return -EBADMSG;
 	if (question->n == RESOLVE_ADDRESSES)
 		return -E2BIG;
 	*address = (struct address){.family = family->family};
-	memcpy(address->bytes, data, (size_t)length);
+	memcpy(address->bytes, data, length);
 	question->n++;
 	return 0;
 }
 
-static int take(struct question *question, const struct family *family,
-		const struct ub_result *answer)
+/* Where what is behind the name begins; beyond the packet: it makes no sense. */
+static size_t skip_name(const __u8 *packet, size_t size, size_t at)
 {
+	while (at < size && packet[at] && packet[at] < POINTER)
+		at += packet[at] + 1u;
+	return at < size && packet[at] >= POINTER ? at + 2 : at + 1;
+}
+
+/* libunbound wrote the packet, and took out what does not belong to the name or to what its aliases lead to. */
+static int take_record(struct question *question, const struct family *family, const __u8 *packet,
+		       size_t size, size_t *at)
+{
+	const __u8 *tail;
+	size_t length;
+
+	*at = skip_name(packet, size, *at);
+	tail = packet + *at;
+	*at += RECORD_TAIL;
+	if (*at > size)
+		return -EBADMSG;
+	length = ldns_read_uint16(tail + 8);
+	if (length > size - *at)
+		return -EBADMSG;
+	*at += length;
+	if (ldns_read_uint16(tail) != family->type ||
+	    ldns_read_uint16(tail + 2) != LDNS_RR_CLASS_IN)
+		return 0;
+	return add_address(question, family, tail + RECORD_TAIL, length);
+}
+
+static int take(struct question *question, const struct family *family, const __u8 *packet,
+		size_t size)
+{
+	size_t at, before = question->n;
 	int r = 0;
 
-	if (answer->rcode == RCODE_NXDOMAIN)
+	if (size < HEADER || LDNS_QDCOUNT(packet) != 1)
+		return -EBADMSG;
+	if (LDNS_RCODE_WIRE(packet) == LDNS_RCODE_NXDOMAIN)
 		return -ENOENT;
-	if (answer->rcode != RCODE_NONE)
+	/* What was cut is not known to be all, nor to be nothing. */
+	if (LDNS_RCODE_WIRE(packet) != LDNS_RCODE_NOERROR || LDNS_TC_WIRE(packet))
 		return -EAGAIN;
-	if (!answer->havedata)
-		return -ENOENT;
-	for (int i = 0; !r && answer->data[i]; i++)
-		r = add_address(question, family, answer->data[i], answer->len[i]);
-	return r;
+	at = skip_name(packet, size, HEADER) + QUESTION_TAIL;
+	for (unsigned int i = 0; !r && i < LDNS_ANCOUNT(packet); i++)
+		r = take_record(question, family, packet, size, &at);
+	return r || question->n > before ? r : -ENOENT;
 }
 
 static void end(struct question *question)
 {
 	question->resolved(question->data, result_of(question), question->addresses, question->n);
 	forget(question);
+}
+
+/* Those that are answered meanwhile have their turn later. */
+static int on_answered(sd_event_source *source _unused_, void *data)
+{
+	struct resolver *resolver = data;
+	struct question *now = TAKE_PTR(resolver->answered);
+
+	if (now)
+		now->from = &now;
+	while (now)
+		end(now);
+	return 0;
 }
 
 bool question_settle(struct question *question)
@@ -246,29 +321,36 @@ bool question_settle(struct question *question)
 	return true;
 }
 
-static void on_answer(void *data, int error, struct ub_result *answer)
+static void on_answer(void *data, int rcode, void *packet, int length, int security _unused_,
+		      char *why _unused_, int was_limited _unused_)
 {
 	struct half *half = data;
 	struct question *question = half->question;
-	bool open = false;
 
 	half->open = false;
-	half->result = error ? (error == UB_NOMEM ? -ENOMEM : -EAGAIN)
-			     : take(question, half->family, answer);
-	ub_resolve_free(answer);
-	for (size_t i = 0; i < NFAMILIES; i++)
-		open = open || question->halves[i].open;
-	if (!open)
-		end(question);
+	if (rcode)
+		half->result = rcode == LDNS_RCODE_NXDOMAIN ? -ENOENT : -EAGAIN;
+	else
+		half->result = take(question, half->family, packet, (size_t)length);
+	if (--question->waits)
+		return;
+	take_out(question);
+	put(question, &question->resolver->answered);
+	sd_event_source_set_enabled(question->resolver->tell, SD_EVENT_ONESHOT);
 }
 
+/* What the library knows it says at once. */
 static int begin(struct half *half, const char *name)
 {
-	int r = ub_resolve_async(half->question->resolver->ctx, name, half->family->type, CLASS_IN,
-				 half, on_answer, &half->id);
+	int r;
 
-	half->open = !r;
-	return r ? (r == UB_NOMEM ? -ENOMEM : -EAGAIN) : 0;
+	half->open = true;
+	r = ub_resolve_event(half->question->resolver->ctx, name, half->family->type,
+			     LDNS_RR_CLASS_IN, half, on_answer, &half->id);
+	if (!r)
+		return 0;
+	half->open = false;
+	return r == UB_NOMEM ? -ENOMEM : -EAGAIN;
 }
 
 int resolver_ask(struct resolver *resolver, const char *name, resolved_fn resolved, void *data,
@@ -280,13 +362,9 @@ int resolver_ask(struct resolver *resolver, const char *name, resolved_fn resolv
 
 	if (!question)
 		return -ENOMEM;
-	*question = (struct question){.resolver = resolver,
-				      .next = resolver->questions,
-				      .resolved = resolved,
-				      .data = data};
-	if (resolver->questions)
-		resolver->questions->previous = question;
-	resolver->questions = question;
+	*question = (struct question){
+		.resolver = resolver, .resolved = resolved, .data = data, .waits = NFAMILIES};
+	put(question, &resolver->asked);
 	snprintf(rooted, sizeof(rooted), "%s.", name);
 	for (size_t i = 0; !r && i < NFAMILIES; i++) {
 		question->halves[i].question = question;

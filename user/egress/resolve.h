@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Addresses of names, asked of the operator's resolvers and of nobody else: no /etc/resolv.conf, no /etc/hosts, no
- * search list. By libunbound, in a thread of its own, which does what a resolver has to: other sources and numbers each
- * time, TCP where an answer is cut, aliases that lead in a circle. What it answers is somebody's word: each address is
- * judged afterwards (policy/address.h, route.h).
+ * search list. By libunbound, which does what a resolver has to: other sources and numbers each time, TCP where an
+ * answer is cut, aliases that lead in a circle, and remembers what holds still. What it answers is somebody's word: each
+ * address is judged afterwards (policy/address.h, route.h).
  *
- * The thread begins with the first question, in the network namespace of who asks it. A question that is given up goes
- * on inside the library until its tries are over, some seconds, and has one of its 1,024 sockets: who lets strangers ask
- * bounds how many of theirs are open, given up ones among them.
+ * Its sockets are made in the network namespace of who asks, when he does. A question that is given up goes on inside
+ * the library until its tries are over, some seconds, and has one of its 1,024 sockets: who lets strangers ask bounds
+ * how many of theirs are open, given up ones among them.
  */
 #ifndef EGRESS_RESOLVE_H
 #define EGRESS_RESOLVE_H
 
 #include <stddef.h>
+#include <systemd/sd-event.h>
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "policy/address.h"
@@ -37,19 +38,15 @@ struct question;
 typedef void (*resolved_fn)(void *data, int result, const struct address *addresses, size_t n);
 
 /* Upstreams: "ADDRESS" or "ADDRESS@PORT" (53). 0; -EINVAL with a reason, also for none; -ENOMEM. */
-int resolver_new(const char *const *upstreams, size_t n, struct resolver **ret,
+int resolver_new(sd_event *event, const char *const *upstreams, size_t n, struct resolver **ret,
 		 struct error *error);
 /* Questions that are open are not answered any more. */
 void resolver_free(struct resolver *resolver);
 DEFINE_CLEANUP(struct resolver *, resolver_free)
 #define _cleanup_resolver_ _cleanup_(cleanup_resolver_free)
 
-/* Readable when there are answers: resolver_step calls who asked. */
-int resolver_fd(const struct resolver *resolver);
-void resolver_step(struct resolver *resolver);
-
 /* A and AAAA of a name (destination_name). An answer may take as long as upstreams like: who asks has the deadline. The
- * question is the resolver's; *ret is good until `resolved` was called. 0 or -errno. */
+ * question is the resolver's; *ret is good until `resolved` was called, by the loop, never from here. 0 or -errno. */
 int resolver_ask(struct resolver *resolver, const char *name, resolved_fn resolved, void *data,
 		 struct question **ret);
 /* Where one family has addresses and the other's answer is waited for still: that is enough, `resolved` is called now.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * bulkhead-egressd: answers the queries of compartments (stub) and dials for them (relay). It holds no privilege and
- * decides by what the agent told it (egress/channel.h). One thread, beside libunbound's.
+ * decides by what the agent told it (egress/channel.h). One thread.
  */
 #ifndef EGRESSD_EGRESSD_H
 #define EGRESSD_EGRESSD_H

@@ -13,7 +13,7 @@
 #include "sandbox.h"
 #include "verbs.h"
 
-/* What may take longest at the end is libunbound's thread, which waits for nothing. */
+/* Nothing waits at the end: what takes longer hangs. */
 #define END_S 5
 
 static void received(void *data, struct message *message)

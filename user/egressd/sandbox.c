@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
-#include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <string.h>
@@ -119,12 +118,11 @@ int sandbox_lower(const char *user, struct error *error)
 /* --- system calls --- */
 
 static const int allowed[] = {
-	/* memory, threads, time */
+	/* memory, time */
 	SCMP_SYS(brk),
 	SCMP_SYS(clock_getres),
 	SCMP_SYS(clock_gettime),
 	SCMP_SYS(clock_nanosleep),
-	SCMP_SYS(exit),
 	SCMP_SYS(exit_group),
 	SCMP_SYS(futex),
 	SCMP_SYS(getegid),
@@ -139,13 +137,11 @@ static const int allowed[] = {
 	SCMP_SYS(mremap),
 	SCMP_SYS(munmap),
 	SCMP_SYS(restart_syscall),
-	SCMP_SYS(rseq),
 	SCMP_SYS(rt_sigaction),
 	SCMP_SYS(rt_sigprocmask),
 	SCMP_SYS(rt_sigreturn),
 	SCMP_SYS(sched_getaffinity),
 	SCMP_SYS(sched_yield),
-	SCMP_SYS(set_robust_list),
 	/* The C library's qsort asks how much memory there is. */
 	SCMP_SYS(sysinfo),
 	SCMP_SYS(uname),
@@ -201,8 +197,6 @@ static const struct {
 	unsigned int n;
 } allowed_as[] = {
 	{SCMP_SYS(bpf), {EQUAL(0, BPF_MAP_LOOKUP_AND_DELETE_ELEM)}, 1},
-	/* Threads: libunbound's. */
-	{SCMP_SYS(clone), {MASKED(0, CLONE_THREAD, CLONE_THREAD)}, 1},
 	{SCMP_SYS(socket), {EQUAL(0, AF_INET)}, 1},
 	{SCMP_SYS(socket), {EQUAL(0, AF_INET6)}, 1},
 	/* What waits in a connection's queue. */
@@ -214,8 +208,6 @@ static const struct {
 	{SCMP_SYS(prlimit64), {EQUAL(0, 0), EQUAL(2, 0)}, 2},
 	/* The routes. */
 	{SCMP_SYS(socket), {EQUAL(0, AF_NETLINK)}, 1},
-	/* libunbound's threads speak by one; streams can be connected to nobody else. */
-	{SCMP_SYS(socketpair), {EQUAL(0, AF_UNIX), MASKED(1, 0xf, SOCK_STREAM)}, 2},
 };
 
 /* What they would read a file for later. */
@@ -233,8 +225,6 @@ static void prepare_libraries(void)
 static const struct {
 	int call, code;
 } refused[] = {
-	/* Its flags cannot be seen here: the C library makes threads by clone then. */
-	{SCMP_SYS(clone3), ENOSYS},
 	/* Nothing is opened, or looked for. */
 	{SCMP_SYS(access), EACCES},
 	{SCMP_SYS(faccessat), EACCES},
@@ -259,10 +249,6 @@ static int add_rules(scmp_filter_ctx filter)
 	for (size_t i = 0; !r && i < sizeof(allowed_as) / sizeof(*allowed_as); i++)
 		r = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, allowed_as[i].call,
 					   allowed_as[i].n, allowed_as[i].compare);
-	/* libunbound asks whether its thread lives. */
-	if (!r)
-		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-				     EQUAL(0, (scmp_datum_t)getpid()));
 	for (size_t i = 0; !r && i < sizeof(refused) / sizeof(*refused); i++)
 		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint16_t)refused[i].code),
 				     refused[i].call, 0);
