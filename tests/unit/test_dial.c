@@ -7,7 +7,6 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -32,6 +31,8 @@ static const char setting[] =
 	"neigh add 192.0.2.9 lladdr 02:00:00:00:00:09 dev near nud permanent\n"
 	"neigh add 2001:db8::9 lladdr 02:00:00:00:00:09 dev near nud permanent\n";
 
+static sd_event *loop;
+
 static int listen_at(const char *text)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(PORT)};
@@ -53,29 +54,44 @@ static int listen_at(const char *text)
 	return fd;
 }
 
+struct heard {
+	unsigned int times;
+	int result, fd;
+	struct address to;
+};
+
+static void on_dialled(void *data, int result, int fd, const struct address *to)
+{
+	struct heard *heard = data;
+
+	*heard = (struct heard){heard->times + 1, result, fd, *to};
+}
+
 /* Where it led, "" and the reason in *ret where it did not. */
 static const char *dial(const char *const *texts, size_t n, unsigned int deadline_ms, int *ret)
 {
 	static char where[ADDRESS_TEXT_SIZE];
-	struct address to[64], led = {0};
-	_cleanup_dial_ struct dial *dial = NULL;
-	_cleanup_close_ int fd = -1;
+	struct address to[64];
+	struct heard heard = {.fd = -1};
+	struct dial *dial;
 
 	where[0] = '\0';
 	assert_true(n <= N_OF(to));
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(address_parse(texts[i], &to[i]), 0);
-	assert_int_equal(dial_new(to, n, PORT, deadline_ms, &dial), 0);
-	while ((*ret = dial_step(dial, &fd, &led)) == -EINPROGRESS) {
-		struct pollfd p = {.fd = dial_fd(dial), .events = POLLIN};
-
-		assert_int_equal(poll(&p, 1, 2 * LONG_MS), 1);
-	}
-	if (*ret)
+	assert_int_equal(dial_new(loop, to, n, PORT, deadline_ms, on_dialled, &heard, &dial), 0);
+	assert_int_equal(heard.times, 0);
+	while (!heard.times)
+		assert_true(sd_event_run(loop, 2 * LONG_MS * 1000ull) > 0);
+	*ret = heard.result;
+	if (heard.result) {
+		assert_int_equal(heard.fd, -1);
 		return where;
+	}
 	/* It is one. */
-	assert_int_equal(send(fd, "a", 1, MSG_NOSIGNAL), 1);
-	address_format(&led, where);
+	assert_int_equal(send(heard.fd, "a", 1, MSG_NOSIGNAL), 1);
+	close(heard.fd);
+	address_format(&heard.to, where);
 	return where;
 }
 
@@ -161,8 +177,8 @@ static void test_bad(void **state)
 	struct dial *dial;
 
 	(void)state;
-	assert_int_equal(dial_new(&to, 0, PORT, LONG_MS, &dial), -EINVAL);
-	assert_int_equal(dial_new(&to, 1, PORT, 0, &dial), -EINVAL);
+	assert_int_equal(dial_new(loop, &to, 0, PORT, LONG_MS, on_dialled, NULL, &dial), -EINVAL);
+	assert_int_equal(dial_new(loop, &to, 1, PORT, 0, on_dialled, NULL, &dial), -EINVAL);
 }
 
 int main(void)
@@ -173,5 +189,7 @@ int main(void)
 		cmocka_unit_test(test_bad),
 	};
 
+	if (sd_event_new(&loop) < 0)
+		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

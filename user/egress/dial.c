@@ -8,27 +8,26 @@
 #include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include "base/clock.h"
 
 struct attempt {
+	struct dial *dial;
 	struct address to;
 	int fd; /* -1: not begun, or failed */
+	sd_event_source *source;
 };
 
 struct dial {
 	struct attempt attempts[DIAL_ATTEMPTS];
 	size_t n, begun, pending;
 	__u16 port;
-	int epoll, timer;
-	uint64_t next_ms, deadline_ms; /* CLOCK_MONOTONIC */
+	sd_event *event;
+	sd_event_source *timer;
+	uint64_t next_us, deadline_us; /* CLOCK_MONOTONIC */
 	int error;		       /* of the attempt that failed last */
+	dialled_fn dialled;
+	void *data;
 };
-
-static uint64_t now_ms(void)
-{
-	return clock_us() / 1000;
-}
 
 /* The families in turn, each in the order in which it came. */
 static void order(struct dial *dial, const struct address *to, size_t n)
@@ -41,47 +40,15 @@ static void order(struct dial *dial, const struct address *to, size_t n)
 		while (at[turn] < n && to[at[turn]].family != families[turn])
 			at[turn]++;
 		if (at[turn] < n)
-			dial->attempts[dial->n++] = (struct attempt){to[at[turn]++], -1};
+			dial->attempts[dial->n++] =
+				(struct attempt){.dial = dial, .to = to[at[turn]++], .fd = -1};
 	}
 }
 
-static int watch(const struct dial *dial, int fd, uint32_t events, size_t index)
+static void end_attempt(struct attempt *attempt)
 {
-	struct epoll_event event = {.events = events, .data.u64 = index};
-
-	return epoll_ctl(dial->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
-}
-
-int dial_new(const struct address *to, size_t n, __u16 port, unsigned int deadline_ms,
-	     struct dial **ret)
-{
-	_cleanup_dial_ struct dial *dial = NULL;
-	int r;
-
-	if (!n || !deadline_ms)
-		return -EINVAL;
-	dial = calloc(1, sizeof(*dial));
-	if (!dial)
-		return -ENOMEM;
-	dial->port = port;
-	order(dial, to, n);
-	dial->next_ms = now_ms();
-	dial->deadline_ms = dial->next_ms + deadline_ms;
-	dial->timer = -1;
-	dial->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (dial->epoll >= 0)
-		dial->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	if (dial->timer < 0)
-		return -errno;
-	r = watch(dial, dial->timer, EPOLLIN, DIAL_ATTEMPTS);
-	if (!r)
-		*ret = TAKE_PTR(dial);
-	return r;
-}
-
-static void end_attempt(struct dial *dial, struct attempt *attempt)
-{
-	dial->pending -= attempt->fd >= 0;
+	attempt->source = sd_event_source_disable_unref(attempt->source);
+	attempt->dial->pending -= attempt->fd >= 0;
 	cleanup_closep(&attempt->fd);
 	attempt->fd = -1;
 }
@@ -91,16 +58,23 @@ void dial_free(struct dial *dial)
 	if (!dial)
 		return;
 	for (size_t i = 0; i < dial->n; i++)
-		end_attempt(dial, &dial->attempts[i]);
-	cleanup_closep(&dial->timer);
-	cleanup_closep(&dial->epoll);
+		end_attempt(&dial->attempts[i]);
+	sd_event_source_disable_unref(dial->timer);
 	free(dial);
 }
 
-int dial_fd(const struct dial *dial)
+/* It is gone before who waited is told. */
+static void end(struct dial *dial, int result, int fd, const struct address *to)
 {
-	return dial->epoll;
+	const struct address led = to ? *to : (struct address){0};
+	dialled_fn dialled = dial->dialled;
+	void *data = dial->data;
+
+	dial_free(dial);
+	dialled(data, result, fd, &led);
 }
+
+static int on_answer(sd_event_source *source, int fd, uint32_t events, void *data);
 
 static int start_connect(int fd, const struct address *to, __u16 port)
 {
@@ -115,9 +89,9 @@ static int start_connect(int fd, const struct address *to, __u16 port)
 	return r && errno != EINPROGRESS ? -errno : 0;
 }
 
-static int begin(struct dial *dial, size_t index)
+static int begin(struct attempt *attempt)
 {
-	struct attempt *attempt = &dial->attempts[index];
+	struct dial *dial = attempt->dial;
 	int family = attempt->to.family == ADDRESS_V4 ? AF_INET : AF_INET6;
 	int r;
 
@@ -127,91 +101,117 @@ static int begin(struct dial *dial, size_t index)
 	dial->pending++;
 	r = start_connect(attempt->fd, &attempt->to, dial->port);
 	if (!r)
-		r = watch(dial, attempt->fd, EPOLLOUT, index);
-	if (r)
-		end_attempt(dial, attempt);
-	return r;
+		r = sd_event_add_io(dial->event, &attempt->source, attempt->fd, EPOLLOUT, on_answer,
+				    attempt);
+	if (r < 0)
+		end_attempt(attempt);
+	return r < 0 ? r : 0;
 }
 
 /* One that fails at once makes room for the next. */
 static void begin_due(struct dial *dial)
 {
-	uint64_t now = now_ms();
+	uint64_t now = clock_us();
 
-	while (dial->begun < dial->n && (now >= dial->next_ms || !dial->pending)) {
-		int r = begin(dial, dial->begun++);
+	while (dial->begun < dial->n && (now >= dial->next_us || !dial->pending)) {
+		int r = begin(&dial->attempts[dial->begun++]);
 
 		if (r)
 			dial->error = r;
 		else
-			dial->next_ms = now + DIAL_APART_MS;
+			dial->next_us = now + DIAL_APART_MS * 1000ull;
 	}
 }
 
+/* When there is something to do, though nobody answers: at once where nobody can. */
+static int set_timer(struct dial *dial)
+{
+	uint64_t at = dial->begun < dial->n && dial->next_us < dial->deadline_us
+			      ? dial->next_us
+			      : dial->deadline_us;
+	int r = sd_event_source_set_time(dial->timer, dial->pending ? at : 0);
+
+	return r < 0 ? r : sd_event_source_set_enabled(dial->timer, SD_EVENT_ONESHOT);
+}
+
+static void step(struct dial *dial)
+{
+	int r;
+
+	begin_due(dial);
+	r = dial->pending ? set_timer(dial) : dial->error;
+	if (r < 0)
+		end(dial, r, -1, NULL);
+}
+
+static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *data)
+{
+	struct dial *dial = data;
+
+	if (clock_us() >= dial->deadline_us)
+		end(dial, -ETIMEDOUT, -1, NULL);
+	else
+		step(dial);
+	return 0;
+}
+
 /* 0: it has answered. */
-static int outcome(struct dial *dial, struct attempt *attempt)
+static int outcome(int fd, uint32_t events)
 {
 	socklen_t size = sizeof(int);
 	int error = 0;
 
-	if (getsockopt(attempt->fd, SOL_SOCKET, SO_ERROR, &error, &size))
-		error = errno;
-	if (!error)
+	if (!(events & (EPOLLERR | EPOLLHUP)))
 		return 0;
-	dial->error = -error;
-	dial->next_ms = 0; /* the next need not wait */
-	end_attempt(dial, attempt);
-	return -error;
+	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) ? -errno : -error;
 }
 
-/* The first that has answered, NULL: none has. */
-static struct attempt *take_answers(struct dial *dial)
+static int on_answer(sd_event_source *source _unused_, int fd, uint32_t events, void *data)
 {
-	struct epoll_event events[DIAL_ATTEMPTS + 1];
-	int n = epoll_wait(dial->epoll, events, DIAL_ATTEMPTS + 1, 0);
+	struct attempt *attempt = data;
+	struct dial *dial = attempt->dial;
+	int r = outcome(fd, events);
 
-	for (int i = 0; i < n; i++) {
-		size_t index = events[i].data.u64;
-		uint64_t ticks;
-
-		if (index < DIAL_ATTEMPTS && !outcome(dial, &dial->attempts[index]))
-			return &dial->attempts[index];
-		if (index == DIAL_ATTEMPTS && read(dial->timer, &ticks, sizeof(ticks)) < 0)
-			continue; /* it was set anew since */
+	if (r) {
+		end_attempt(attempt);
+		dial->error = r;
+		dial->next_us = 0; /* the next need not wait */
+		step(dial);
+		return 0;
 	}
-	return NULL;
+	/* It lives on, and is the dial's no more. */
+	attempt->source = sd_event_source_disable_unref(attempt->source);
+	dial->pending--;
+	end(dial, 0, TAKE_FD(attempt->fd), &attempt->to);
+	return 0;
 }
 
-static int set_timer(struct dial *dial)
+int dial_new(sd_event *event, const struct address *to, size_t n, __u16 port,
+	     unsigned int deadline_ms, dialled_fn dialled, void *data, struct dial **ret)
 {
-	uint64_t at = dial->begun < dial->n && dial->next_ms < dial->deadline_ms
-			      ? dial->next_ms
-			      : dial->deadline_ms;
-	struct itimerspec spec = {.it_value = {.tv_sec = (time_t)(at / 1000),
-					       .tv_nsec = (long)(at % 1000) * 1000000}};
-
-	return timerfd_settime(dial->timer, TFD_TIMER_ABSTIME, &spec, NULL) ? -errno : 0;
-}
-
-int dial_step(struct dial *dial, int *ret_fd, struct address *ret_to)
-{
-	struct attempt *answered = take_answers(dial);
+	_cleanup_dial_ struct dial *dial = NULL;
 	int r;
 
-	if (answered) {
-		if (ret_to)
-			*ret_to = answered->to;
-		/* It lives on, and is the dial's no more. */
-		epoll_ctl(dial->epoll, EPOLL_CTL_DEL, answered->fd, NULL);
-		*ret_fd = TAKE_FD(answered->fd);
-		dial->pending--;
-		return 0;
-	}
-	if (now_ms() >= dial->deadline_ms)
-		return -ETIMEDOUT;
+	if (!n || !deadline_ms)
+		return -EINVAL;
+	dial = calloc(1, sizeof(*dial));
+	if (!dial)
+		return -ENOMEM;
+	dial->event = event;
+	dial->port = port;
+	dial->dialled = dialled;
+	dial->data = data;
+	order(dial, to, n);
+	dial->next_us = clock_us();
+	dial->deadline_us = dial->next_us + deadline_ms * 1000ull;
+	r = sd_event_add_time(event, &dial->timer, CLOCK_MONOTONIC, dial->deadline_us, 1000,
+			      on_timer, dial);
+	if (r < 0)
+		return r;
 	begin_due(dial);
-	if (!dial->pending)
-		return dial->error;
 	r = set_timer(dial);
-	return r ? r : -EINPROGRESS;
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(dial);
+	return 0;
 }

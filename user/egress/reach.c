@@ -35,7 +35,7 @@ struct reach {
 	__u16 port;
 	struct question *question;
 	struct dial *dial;
-	sd_event_source *timer, *patience, *dialled;
+	sd_event_source *timer, *patience;
 };
 
 /* --- what all share --- */
@@ -78,7 +78,6 @@ void reach_cancel(struct reach *reach)
 		question_cancel(reach->question);
 	sd_event_source_disable_unref(reach->timer);
 	sd_event_source_disable_unref(reach->patience);
-	sd_event_source_disable_unref(reach->dialled);
 	dial_free(reach->dial);
 	free(reach);
 }
@@ -109,40 +108,29 @@ static int on_deadline(sd_event_source *source _unused_, uint64_t usec _unused_,
 
 /* --- its addresses, dialled --- */
 
-static void step(struct reach *reach)
+static void on_dialled(void *data, int result, int fd, const struct address *to)
 {
-	int fd = -1, r = dial_step(reach->dial, &fd, NULL);
+	struct reach *reach = data;
+	char text[ADDRESS_TEXT_SIZE];
 
-	if (r == -EINPROGRESS)
-		return;
-	if (!r)
-		end(reach, REACH_CONNECTED, fd, "");
-	else if (r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -ENOBUFS)
-		fail(reach, r);
+	reach->dial = NULL;
+	address_format(to, text);
+	if (!result)
+		end(reach, REACH_CONNECTED, fd, text);
+	else if (result == -EMFILE || result == -ENFILE || result == -ENOMEM || result == -ENOBUFS)
+		fail(reach, result);
 	else
-		end(reach, REACH_FAILED, -1, strerror(-r));
-}
-
-static int on_dialled(sd_event_source *source _unused_, int fd _unused_, uint32_t events _unused_,
-		      void *data)
-{
-	step(data);
-	return 0;
+		end(reach, REACH_FAILED, -1, strerror(-result));
 }
 
 /* The deadline is our timer's. */
 static void begin_dial(struct reach *reach, const struct address *addresses, size_t n)
 {
-	int r = dial_new(addresses, n, reach->port, REACH_MAX_MS, &reach->dial);
+	int r = dial_new(reach->reacher->event, addresses, n, reach->port, REACH_MAX_MS, on_dialled,
+			 reach, &reach->dial);
 
-	if (!r)
-		/* By edges: a step takes all there is, and of many that wait none is looked at again. */
-		r = sd_event_add_io(reach->reacher->event, &reach->dialled, dial_fd(reach->dial),
-				    EPOLLIN | EPOLLET, on_dialled, reach);
-	if (r < 0)
+	if (r)
 		fail(reach, r);
-	else
-		step(reach);
 }
 
 /* --- judged --- */

@@ -34,9 +34,9 @@ enum reach_outcome {
 
 extern const char *const reach_outcome_names[REACH_OUTCOMES];
 
-/* The end of one, which is gone then. CONNECTED: fd is the callee's; else -1, and a reason for people, valid during the
- * call. */
-typedef void (*reached_fn)(void *data, enum reach_outcome outcome, int fd, const char *reason);
+/* The end of one, which is gone then. CONNECTED: fd is the callee's, and text the address; else -1, and a reason for
+ * people. The text is valid during the call. */
+typedef void (*reached_fn)(void *data, enum reach_outcome outcome, int fd, const char *text);
 
 struct reach_options {
 	const char *const *upstreams; /* resolver_new */

@@ -156,23 +156,6 @@ static void on_ended(void *data, enum flow_outcome outcome, const struct flow_co
 	client_free(client);
 }
 
-static void note_address(struct client *client, int server)
-{
-	struct sockaddr_storage at = {0};
-	socklen_t size = sizeof(at);
-	struct address address = {.family = ADDRESS_V4};
-
-	if (getpeername(server, (struct sockaddr *)&at, &size))
-		return;
-	if (at.ss_family == AF_INET) {
-		memcpy(address.bytes, &((struct sockaddr_in *)&at)->sin_addr, 4);
-	} else {
-		address.family = ADDRESS_V6;
-		memcpy(address.bytes, &((struct sockaddr_in6 *)&at)->sin6_addr, 16);
-	}
-	address_format(&address, client->to);
-}
-
 /* What it sent already. */
 static const __u8 *first_of(const struct client *client, size_t *ret)
 {
@@ -198,7 +181,6 @@ static void begin_flow(struct client *client, int server)
 	int r;
 
 	drop_sources(client);
-	note_address(client, server);
 	r = flow_new(e->event, client->fd, server, &options, &client->flow);
 	if (r) {
 		reset(server);
@@ -242,18 +224,21 @@ static const enum relay_outcome reach_outcomes[REACH_OUTCOMES] = {
 	[REACH_OUT_OF_TIME] = RELAY_OUT_OF_TIME, [REACH_INTERNAL] = RELAY_INTERNAL,
 };
 
-static void on_reached(void *data, enum reach_outcome outcome, int fd, const char *reason)
+static void on_reached(void *data, enum reach_outcome outcome, int fd, const char *text)
 {
 	struct client *client = data;
 
 	client->reach = NULL;
 	end_asking(client, outcome == REACH_OUT_OF_TIME);
-	if (outcome == REACH_CONNECTED && client->by)
+	if (outcome != REACH_CONNECTED) {
+		refuse(client, reach_outcomes[outcome], text);
+		return;
+	}
+	snprintf(client->to, sizeof(client->to), "%s", text);
+	if (client->by)
 		answer(client, fd);
-	else if (outcome == REACH_CONNECTED)
-		begin_flow(client, fd);
 	else
-		refuse(client, reach_outcomes[outcome], reason);
+		begin_flow(client, fd);
 }
 
 /* An end after something was said is half of one, which goes through; an end before is somebody who does not wait. */
