@@ -1118,7 +1118,7 @@ static void test_no_descriptors(void **state)
 	size_t n;
 
 	(void)state;
-	egressd_files = 28;
+	egressd_files = 24;
 	s = scene_start(CONNECT_MS);
 	egressd_files = 0;
 	ports = compartment(&s, 7, API);

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include "base/cleanup.h"
 #include "egress/flow.h"
@@ -259,6 +260,59 @@ static void test_small(void **state)
 		turn(&s);
 	}
 	hear_all(&s, &up);
+}
+
+/* Little and much in turns, around what is read at once; a pipe is made when there is much. */
+static void test_sizes(void **state)
+{
+	static const size_t sizes[] = {1,    8191, 100, 8192,	8193, 5,     8192 * 2,
+				       9000, 300,  1,	200000, 2,    65536, 8192};
+	_cleanup_scene_ struct scene s = scene_connect();
+	struct talk up = {s.client, s.server, 14, 0, 0, 0, 65536};
+	size_t fds;
+
+	(void)state;
+	scene_begin(&s, (struct flow_options){0});
+	fds = count_fds();
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		up.total += sizes[i];
+		hear_all(&s, &up);
+		if (i < 3)
+			assert_int_equal(count_fds(), fds);
+	}
+	assert_int_equal(count_fds(), fds + 2);
+	/* Of little that nobody reads the rest has its place, too. */
+	up.total += 3 << 20;
+	up.piece = 1000;
+	for (int i = 0; i < 2000; i++) {
+		say(&up);
+		turn(&s);
+	}
+	hear_all(&s, &up);
+	assert_int_equal(shutdown(s.client, SHUT_WR), 0);
+	assert_int_equal(how_it_ended(&s, s.server), 0);
+}
+
+/* Much cannot be carried: nobody takes what was for all there is. */
+static void test_no_pipe(void **state)
+{
+	_cleanup_scene_ struct scene s = scene_connect();
+	struct talk up = {s.client, s.server, 15, 8000, 0, 0, 8000};
+	struct rlimit before, none;
+
+	(void)state;
+	scene_begin(&s, (struct flow_options){0});
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){0, before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	hear_all(&s, &up);
+	up.total = up.piece = 60000;
+	say(&up);
+	wait_ended(&s, FLOW_INTERNAL);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	while (recv(s.server, (char[1024]){0}, 1024, 0) > 0)
+		;
+	assert_int_equal(how_it_ended(&s, s.client), -ECONNRESET);
 }
 
 /* One side has said all, the other not. */
@@ -531,6 +585,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_both_ways),    cmocka_unit_test(test_small),
+		cmocka_unit_test(test_sizes),	     cmocka_unit_test(test_no_pipe),
 		cmocka_unit_test(test_half_closed),  cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_reset_behind), cmocka_unit_test(test_reset_half_closed),
 		cmocka_unit_test(test_reset_slow),   cmocka_unit_test(test_urgent),

@@ -19,6 +19,9 @@
  * large at a time. Refused, it stays as it is. */
 #define PIPE_LARGE 1048576
 #define PIPES_LARGE 16
+/* What is less goes through memory: a flow that never carries more at a time has no pipes, which are eight system calls
+ * of a short connection, and pages that a user has not many of. The smallest pipe holds it. */
+#define SMALL_BYTES 8192
 /* No event tells that a connection's queue is empty. */
 #define DRAIN_US 50000
 /* What one direction carries before the loop looks at others. */
@@ -39,6 +42,8 @@ struct end {
 	sd_event_source *source;
 	/* Edge-triggered: true until the system call says otherwise. */
 	bool readable, writable;
+	/* Nothing comes any more but what is in the queue, and its end: an event told so. */
+	bool hung_up;
 	/* Reset: what had come from it before is handed over yet, as it is to who is connected directly. */
 	bool failed;
 };
@@ -47,8 +52,9 @@ static unsigned int large_pipes;
 
 struct direction {
 	struct end *from, *to;
-	int pipe[2];
+	int pipe[2];	   /* -1: none yet */
 	size_t size, held; /* of the pipe, and what is in it */
+	bool bulk;	   /* the last turn carried much */
 	bool large;	   /* one of PIPES_LARGE */
 	__u64 bytes;	   /* handed over */
 	__u64 *left;	   /* what may be taken yet; NULL: without end */
@@ -140,7 +146,7 @@ static void enlarge(struct direction *d)
 {
 	int size;
 
-	if (d->large || d->bytes < PIPE_LARGE || large_pipes >= PIPES_LARGE)
+	if (d->large || !d->bulk || d->bytes < PIPE_LARGE || large_pipes >= PIPES_LARGE)
 		return;
 	d->large = true;
 	large_pipes++;
@@ -179,26 +185,48 @@ static int take_nothing(struct direction *d)
 	return r;
 }
 
+static int open_pipe(struct direction *d)
+{
+	int size;
+
+	if (d->pipe[0] >= 0)
+		return 0;
+	size = pipe2(d->pipe, O_CLOEXEC | O_NONBLOCK);
+	if (!size)
+		size = fcntl(d->pipe[1], F_GETPIPE_SZ);
+	if (size < 0)
+		return -errno;
+	d->size = (size_t)size;
+	return 0;
+}
+
+static size_t may_take(const struct direction *d, size_t most)
+{
+	return d->left && *d->left < most ? (size_t)*d->left : most;
+}
+
+static void note_taken(struct direction *d, ssize_t n)
+{
+	d->ended = n == 0;
+	if (d->left)
+		*d->left -= (__u64)n;
+}
+
 /* From the connection into the pipe. Bytes, 0 at its end, -errno. */
 static ssize_t take(struct direction *d)
 {
-	size_t most = d->size - d->held;
 	ssize_t n;
 
 	if (d->left && !*d->left)
 		return take_nothing(d);
-	if (d->left && *d->left < most)
-		most = (size_t)*d->left;
-	n = splice_once(d->from->fd, d->pipe[1], most);
+	n = splice_once(d->from->fd, d->pipe[1], may_take(d, d->size - d->held));
 	if (n < 0)
 		return n;
 	/* Urgent data stops splice(2) as the end does: what is behind it would be lost. */
 	if (!n && has_more(d->from) > 0)
 		return -EPROTO;
-	d->ended = n == 0;
+	note_taken(d, n);
 	d->held += (size_t)n;
-	if (d->left)
-		*d->left -= (__u64)n;
 	return n;
 }
 
@@ -247,6 +275,81 @@ static size_t try_hand_over(struct direction *d)
 	return 0;
 }
 
+/* From the connection into memory. Bytes, 0 at its end, -errno. What is there is read to urgent data and not past it:
+ * the event that tells of it comes first. */
+static ssize_t take_small(struct direction *d, char small[SMALL_BYTES])
+{
+	ssize_t n;
+
+	if (d->left && !*d->left)
+		return take_nothing(d);
+	do
+		n = recv(d->from->fd, small, may_take(d, SMALL_BYTES), MSG_DONTWAIT);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	note_taken(d, n);
+	return n;
+}
+
+/* 0 or -errno: what could not be handed over has no place, either. */
+static int hand_over_small(struct direction *d, const char *small, size_t n)
+{
+	ssize_t sent = send(d->to->fd, small, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+	size_t given = sent > 0 ? (size_t)sent : 0;
+	int r;
+
+	d->to->failed = d->to->failed || (sent < 0 && errno != EAGAIN && errno != EINTR);
+	d->bytes += given;
+	if (given == n || d->to->failed)
+		return 0;
+	r = open_pipe(d);
+	if (r)
+		return r;
+	sent = write(d->pipe[1], small + given, n - given);
+	if (sent != (ssize_t)(n - given))
+		return sent < 0 ? -errno : -EAGAIN;
+	d->held = n - given;
+	return 0;
+}
+
+static size_t carry_small(struct direction *d, int *ret_error)
+{
+	char small[SMALL_BYTES];
+	ssize_t n;
+
+	if (d->ended || !d->from->readable || d->to->failed || !d->to->writable)
+		return 0;
+	n = take_small(d, small);
+	if (n > 0) {
+		d->bulk = n == SMALL_BYTES;
+		/* Whatever comes after that is told of by another event. */
+		d->from->readable = d->bulk || d->from->hung_up || (d->left && !*d->left);
+		*ret_error = hand_over_small(d, small, (size_t)n);
+		return (size_t)n;
+	}
+	if (n == -EDQUOT)
+		*ret_error = -EDQUOT;
+	else if (n && n != -EAGAIN)
+		d->from->failed = true;
+	d->from->readable = false;
+	return 0;
+}
+
+/* Much goes through the pipe, and what comes behind that. */
+static size_t carry(struct direction *d, int *ret_error)
+{
+	size_t n;
+
+	if (!d->held && !d->bulk)
+		return carry_small(d, ret_error);
+	*ret_error = open_pipe(d);
+	if (*ret_error)
+		return 0;
+	n = try_take(d, ret_error);
+	return n + try_hand_over(d);
+}
+
 static void tell_end(struct direction *d)
 {
 	if (!d->ended || d->held || d->told || d->from->failed)
@@ -256,25 +359,32 @@ static void tell_end(struct direction *d)
 		d->to->failed = true;
 }
 
-/* 0 or -EDQUOT. *ret_moved: something was; *ret_more: it is not done. */
+/* 0 or -errno. *ret_moved: something was; *ret_more: it is not done. */
 static int move(struct direction *d, bool *ret_moved, bool *ret_more)
 {
 	size_t sum = 0, n = 1;
 	int r = 0;
 
 	while (!r && n && sum < 2 * TURN_BYTES) {
-		n = try_take(d, &r);
-		n += try_hand_over(d);
+		n = carry(d, &r);
 		sum += n;
 	}
 	*ret_moved = *ret_moved || sum;
 	*ret_more = *ret_more || n;
+	if (sum && sum <= SMALL_BYTES)
+		d->bulk = false;
 	enlarge(d);
 	tell_end(d);
 	return r;
 }
 
 /* --- both --- */
+
+/* Of one that failed: what came from it and is not with the other yet. */
+static bool has_rest(const struct direction *d)
+{
+	return d->held || (d->from->readable && !d->ended);
+}
 
 /* One end has failed, and all that came from it is with the other, or never will be. *ret_drains: it is on its way. */
 static bool is_reset(const struct direction *from, bool *ret_drains)
@@ -283,8 +393,10 @@ static bool is_reset(const struct direction *from, bool *ret_drains)
 		return false;
 	if (from->to->failed)
 		return true;
-	*ret_drains = *ret_drains || (!from->held && unsent(from->to));
-	return !from->held && !unsent(from->to);
+	if (has_rest(from))
+		return false;
+	*ret_drains = *ret_drains || unsent(from->to);
+	return !unsent(from->to);
 }
 
 static void arm(sd_event_source *timer, __u64 after_us)
@@ -304,7 +416,7 @@ static int run(struct flow *flow)
 	if (moved)
 		flow->moved_us = clock_us();
 	if (r)
-		end_flow(flow, FLOW_OVER_UPLOAD);
+		end_flow(flow, r == -EDQUOT ? FLOW_OVER_UPLOAD : FLOW_INTERNAL);
 	else if (is_reset(up, &drains) || is_reset(down, &drains))
 		end_flow(flow, FLOW_RESET);
 	else if (up->told && down->told)
@@ -333,6 +445,7 @@ static int on_end(sd_event_source *source _unused_, int fd, uint32_t events, voi
 
 	/* After its end was read no system call would meet a reset any more. Urgent data has no way through a pipe. */
 	end->failed = end->failed || events & (EPOLLERR | EPOLLPRI);
+	end->hung_up = end->hung_up || events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR);
 	end->readable = end->readable || events & (EPOLLIN | EPOLLHUP | EPOLLERR);
 	end->writable = !end->failed && (end->writable || events & (EPOLLOUT | EPOLLHUP));
 	return run(flow);
@@ -381,27 +494,16 @@ static int check(const struct flow_options *options)
 	return 0;
 }
 
-static int open_pipes(struct flow *flow)
-{
-	for (size_t i = 0; i < DIRECTIONS; i++) {
-		struct direction *d = &flow->directions[i];
-		int size = pipe2(d->pipe, O_CLOEXEC | O_NONBLOCK);
-
-		if (!size)
-			size = fcntl(d->pipe[1], F_GETPIPE_SZ);
-		if (size < 0)
-			return -errno;
-		d->size = (size_t)size;
-	}
-	return 0;
-}
-
 static int put_first(struct direction *up, const struct flow_options *options)
 {
 	ssize_t n;
+	int r;
 
 	if (!options->first_length)
 		return 0;
+	r = open_pipe(up);
+	if (r)
+		return r;
 	n = write(up->pipe[1], options->first, options->first_length);
 	if (n != (ssize_t)options->first_length)
 		return n < 0 ? -errno : -EAGAIN;
@@ -417,8 +519,8 @@ static int watch(sd_event *event, struct flow *flow, struct end *end)
 
 	/* Who writes decides how much a segment has. */
 	setsockopt(end->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	r = sd_event_add_io(event, &end->source, end->fd, EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLET,
-			    on_end, flow);
+	r = sd_event_add_io(event, &end->source, end->fd,
+			    EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLET, on_end, flow);
 	return r < 0 ? r : 0;
 }
 
@@ -448,10 +550,8 @@ static int set_timers(sd_event *event, struct flow *flow, const struct flow_opti
 
 static int set_up(sd_event *event, struct flow *flow, const struct flow_options *options)
 {
-	int r = open_pipes(flow);
+	int r = set_timers(event, flow, options);
 
-	if (!r)
-		r = set_timers(event, flow, options);
 	if (!r)
 		r = watch(event, flow, &flow->client);
 	if (!r)
@@ -471,8 +571,9 @@ int flow_new(sd_event *event, int client, int server, const struct flow_options 
 	if (!flow)
 		return -ENOMEM;
 	*flow = (struct flow){
-		.client = {.fd = client},
-		.server = {.fd = server},
+		/* Until a system call says otherwise. */
+		.client = {.fd = client, .writable = true},
+		.server = {.fd = server, .writable = true},
 		.directions = {[UP] = {.from = &flow->client,
 				       .to = &flow->server,
 				       .pipe = {-1, -1},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Bytes between two TCP connections, a client's and its server's, by splice(2) through a pipe each way: what one ends
- * the other's end is told (half-close survives), what one resets is reset, and what neither ends the deadlines do. What
- * the client sends is counted, and cut where its allowance ends.
+ * Bytes between two TCP connections, a client's and its server's: little through memory, much by splice(2) through a
+ * pipe that the direction has from then on. What one ends the other's end is told (half-close survives), what one resets
+ * is reset, and what neither ends the deadlines do. What the client sends is counted, and cut where its allowance ends.
  *
  * For one thread with an event loop, of a process that ignores SIGPIPE.
  */
@@ -21,8 +21,8 @@ enum flow_outcome {
 	FLOW_IDLE,  /* nothing moved for idle_ms */
 	FLOW_OUT_OF_TIME,
 	FLOW_OVER_UPLOAD,
-	FLOW_CUT, /* flow_cut */
-	FLOW_INTERNAL,
+	FLOW_CUT,      /* flow_cut */
+	FLOW_INTERNAL, /* there was no descriptor for a pipe */
 	FLOW_OUTCOMES
 };
 
