@@ -14,6 +14,8 @@
 #define ANSWER_S 1
 /* A route with all its attributes has some two hundred bytes. */
 #define MESSAGE_SIZE 4096
+/* Its headers, an address, a protocol and a port have 64. */
+#define QUESTION_SIZE 128
 
 struct routes {
 	struct mnl_socket *socket;
@@ -50,24 +52,39 @@ int routes_open(struct routes **ret)
 	return 0;
 }
 
-/* With RTM_F_FIB_MATCH the whole route is told, all its ways, and else the one way that is taken. */
-static int ask(struct routes *routes, const struct address *to, __u16 port, unsigned int flags)
+/* What is asked in one message: the one way that is taken, and the whole route with all its ways. */
+static const unsigned int questions[] = {0, RTM_F_FIB_MATCH};
+#define NQUESTIONS (sizeof(questions) / sizeof(*questions))
+
+static void put_question(struct nlmsghdr *message, const struct address *to, __u16 port,
+			 unsigned int flags)
 {
 	size_t size = to->family == ADDRESS_V4 ? 4 : 16;
-	char buffer[MESSAGE_SIZE] = {0};
-	struct nlmsghdr *message = mnl_nlmsg_put_header(buffer);
 	struct rtmsg *route = mnl_nlmsg_put_extra_header(message, sizeof(*route));
 
 	message->nlmsg_type = RTM_GETROUTE;
 	message->nlmsg_flags = NLM_F_REQUEST;
-	message->nlmsg_seq = ++routes->seq;
 	route->rtm_family = to->family == ADDRESS_V4 ? AF_INET : AF_INET6;
 	route->rtm_dst_len = (unsigned char)(size * 8);
 	route->rtm_flags = flags;
 	mnl_attr_put(message, RTA_DST, size, to->bytes);
 	mnl_attr_put_u8(message, RTA_IP_PROTO, IPPROTO_TCP);
 	mnl_attr_put_u16(message, RTA_DPORT, htons(port));
-	return mnl_socket_sendto(routes->socket, message, message->nlmsg_len) < 0 ? -errno : 0;
+}
+
+static int ask(struct routes *routes, const struct address *to, __u16 port)
+{
+	char buffer[NQUESTIONS * QUESTION_SIZE] = {0};
+	size_t length = 0;
+
+	for (size_t i = 0; i < NQUESTIONS; i++) {
+		struct nlmsghdr *message = mnl_nlmsg_put_header(buffer + length);
+
+		put_question(message, to, port, questions[i]);
+		message->nlmsg_seq = ++routes->seq;
+		length += NLMSG_ALIGN(message->nlmsg_len);
+	}
+	return mnl_socket_sendto(routes->socket, buffer, length) < 0 ? -errno : 0;
 }
 
 /* RTA_VIA: one of the other family. */
@@ -183,26 +200,21 @@ static int judge_error(const struct nlmsghdr *message, const char **ret_reason)
 	return code < 0 ? code : -EBADMSG;
 }
 
-/* 1: an answer to an earlier question. */
-static int judge_one(const struct routes *routes, const struct nlmsghdr *message,
-		     const char **ret_reason)
+/* 1: an answer to another question. */
+static int judge_one(const struct nlmsghdr *message, __u32 seq, const char **ret_reason)
 {
-	if (message->nlmsg_seq != routes->seq)
+	if (message->nlmsg_seq != seq)
 		return 1;
 	return message->nlmsg_type == NLMSG_ERROR ? judge_error(message, ret_reason)
 						  : judge(message, ret_reason);
 }
 
-static int check_once(struct routes *routes, const struct address *to, __u16 port,
-		      unsigned int flags, const char **ret_reason)
+static int hear(struct routes *routes, __u32 seq, const char **ret_reason)
 {
 	char buffer[MESSAGE_SIZE];
-	int r = ask(routes, to, port, flags);
+	int r = 1;
 
-	*ret_reason = "the kernel cannot be asked which way";
-	if (r)
-		return r;
-	for (r = 1; r > 0;) {
+	while (r > 0) {
 		ssize_t n = mnl_socket_recvfrom(routes->socket, buffer, sizeof(buffer));
 		int left = (int)n;
 
@@ -210,15 +222,21 @@ static int check_once(struct routes *routes, const struct address *to, __u16 por
 			return errno == EAGAIN ? -ETIMEDOUT : -errno;
 		for (struct nlmsghdr *m = (struct nlmsghdr *)buffer; r > 0 && mnl_nlmsg_ok(m, left);
 		     m = mnl_nlmsg_next(m, &left))
-			r = judge_one(routes, m, ret_reason);
+			r = judge_one(m, seq, ret_reason);
 	}
 	return r;
 }
 
+/* All of them have to say yes. What is not heard any more, as one says no, the next check passes over. */
 int routes_check(struct routes *routes, const struct address *to, __u16 port,
 		 const char **ret_reason)
 {
-	int r = check_once(routes, to, port, 0, ret_reason);
+	__u32 first = routes->seq + 1;
+	int r;
 
-	return r ? r : check_once(routes, to, port, RTM_F_FIB_MATCH, ret_reason);
+	*ret_reason = "the kernel cannot be asked which way";
+	r = ask(routes, to, port);
+	for (__u32 i = 0; !r && i < NQUESTIONS; i++)
+		r = hear(routes, first + i, ret_reason);
+	return r;
 }
