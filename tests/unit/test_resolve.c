@@ -42,6 +42,7 @@ static pid_t serve(void)
 	const char *const options[] = {"--host-record=api.example.com,198.51.100.7,2001:db8::7",
 				       "--host-record=four.example.com,198.51.100.4",
 				       "--host-record=six.example.com,2001:db8::6",
+				       "--host-record=held.example.com,198.51.100.5,2001:db8::5,3",
 				       "--txt-record=text.example.com,words",
 				       "--cname=alias.example.com,api.example.com",
 				       option};
@@ -180,6 +181,45 @@ static void test_together(void **state)
 	nameserver_end(server);
 }
 
+static struct heard ask(struct resolver *resolver, const char *name, int known)
+{
+	struct heard heard = {0};
+	struct question *question;
+
+	assert_int_equal(resolver_ask(resolver, name, on_resolved, &heard, &question), known);
+	assert_int_equal(heard.times, 0);
+	wait_heard(&heard);
+	assert_int_equal(heard.result, 0);
+	return heard;
+}
+
+/* What was said is known for as long as it holds, whoever is there to be asked. */
+static void test_known(void **state)
+{
+	_cleanup_netns_ int before = netns_enter();
+	_cleanup_resolver_ struct resolver *resolver = NULL;
+	struct heard heard = {0};
+	struct question *question;
+	pid_t server;
+
+	(void)state;
+	netns_set(setting);
+	server = serve();
+	resolver = new_resolver(NAMESERVER);
+	ask(resolver, "held.example.com", 0);
+	nameserver_end(server);
+	assert_string_equal(ask(resolver, "held.example.com", 1).text, "198.51.100.5 2001:db8::5 ");
+	/* Given up between its answer and its turn. */
+	assert_int_equal(resolver_ask(resolver, "held.example.com", on_resolved, &heard, &question),
+			 1);
+	question_cancel(question);
+	sleep(5);
+	server = serve();
+	ask(resolver, "held.example.com", 0);
+	assert_int_equal(heard.times, 0);
+	nameserver_end(server);
+}
+
 /* An upstream that says nothing: given up, and by the end of the resolver. */
 static void test_silent(void **state)
 {
@@ -230,9 +270,8 @@ static void test_upstreams(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_together),
-		cmocka_unit_test(test_silent),
+		cmocka_unit_test(test_names),	  cmocka_unit_test(test_together),
+		cmocka_unit_test(test_known),	  cmocka_unit_test(test_silent),
 		cmocka_unit_test(test_upstreams),
 	};
 

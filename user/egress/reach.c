@@ -226,7 +226,7 @@ static int on_patience(sd_event_source *source, uint64_t usec _unused_, void *da
 	return 0;
 }
 
-static int set_timers(struct reach *reach, unsigned int deadline_ms)
+static int begin(struct reach *reach, const char *name, unsigned int deadline_ms)
 {
 	sd_event *event = reach->reacher->event;
 	uint64_t now = clock_us();
@@ -234,9 +234,12 @@ static int set_timers(struct reach *reach, unsigned int deadline_ms)
 				  now + (uint64_t)deadline_ms * 1000, 1000, on_deadline, reach);
 
 	if (r >= 0)
-		r = sd_event_add_time(event, &reach->patience, CLOCK_MONOTONIC, now + PATIENCE_US,
-				      1000, on_patience, reach);
-	return r;
+		r = resolver_ask(reach->reacher->resolver, name, on_resolved, reach,
+				 &reach->question);
+	if (r)
+		return r;
+	return sd_event_add_time(event, &reach->patience, CLOCK_MONOTONIC, now + PATIENCE_US, 1000,
+				 on_patience, reach);
 }
 
 int reach_begin(struct reacher *reacher, const char *name, __u16 port, unsigned int deadline_ms,
@@ -251,9 +254,7 @@ int reach_begin(struct reacher *reacher, const char *name, __u16 port, unsigned 
 	if (!reach)
 		return -ENOMEM;
 	*reach = (struct reach){.reacher = reacher, .reached = reached, .data = data, .port = port};
-	r = set_timers(reach, deadline_ms);
-	if (r >= 0)
-		r = resolver_ask(reacher->resolver, name, on_resolved, reach, &reach->question);
+	r = begin(reach, name, deadline_ms);
 	if (r < 0)
 		reach_cancel(reach);
 	else

@@ -371,9 +371,10 @@ int resolver_ask(struct resolver *resolver, const char *name, resolved_fn resolv
 		question->halves[i].family = &families[i];
 		r = begin(&question->halves[i], rooted);
 	}
-	if (r)
+	if (r) {
 		question_cancel(question);
-	else
-		*ret = question;
-	return r;
+		return r;
+	}
+	*ret = question;
+	return !question->waits;
 }

@@ -46,7 +46,8 @@ DEFINE_CLEANUP(struct resolver *, resolver_free)
 #define _cleanup_resolver_ _cleanup_(cleanup_resolver_free)
 
 /* A and AAAA of a name (destination_name). An answer may take as long as upstreams like: who asks has the deadline. The
- * question is the resolver's; *ret is good until `resolved` was called, by the loop, never from here. 0 or -errno. */
+ * question is the resolver's; *ret is good until `resolved` was called, by the loop, never from here. 1: that is next, as
+ * the library knew; 0, or -errno. */
 int resolver_ask(struct resolver *resolver, const char *name, resolved_fn resolved, void *data,
 		 struct question **ret);
 /* Where one family has addresses and the other's answer is waited for still: that is enough, `resolved` is called now.
