@@ -42,6 +42,7 @@ struct end {
 	sd_event_source *source;
 	/* Edge-triggered: true until the system call says otherwise. */
 	bool readable, writable;
+	bool awaits_room; /* once it was full */
 	/* Nothing comes any more but what is in the queue, and its end: an event told so. */
 	bool hung_up;
 	/* Reset: what had come from it before is handed over yet, as it is to who is connected directly. */
@@ -153,6 +154,20 @@ static void enlarge(struct direction *d)
 	size = fcntl(d->pipe[1], F_SETPIPE_SZ, PIPE_LARGE);
 	if (size > 0)
 		d->size = (size_t)size;
+}
+
+#define EVENTS (EPOLLIN | EPOLLPRI | EPOLLRDHUP | EPOLLET)
+
+/* Room is waited for from the first time on that there was none: the event that it is there at first would tell nothing
+ * new. */
+static void note_full(struct end *end)
+{
+	end->writable = false;
+	if (end->awaits_room)
+		return;
+	end->awaits_room = true;
+	if (sd_event_source_set_io_events(end->source, EVENTS | EPOLLOUT) < 0)
+		end->failed = true;
 }
 
 static ssize_t splice_once(int from, int to, size_t most)
@@ -271,7 +286,7 @@ static size_t try_hand_over(struct direction *d)
 	if (n >= 0)
 		return (size_t)n;
 	d->to->failed = d->to->failed || n != -EAGAIN;
-	d->to->writable = false;
+	note_full(d->to);
 	return 0;
 }
 
@@ -494,6 +509,7 @@ static int check(const struct flow_options *options)
 	return 0;
 }
 
+/* 1: there is something to hand over. */
 static int put_first(struct direction *up, const struct flow_options *options)
 {
 	ssize_t n;
@@ -510,7 +526,7 @@ static int put_first(struct direction *up, const struct flow_options *options)
 	up->held = options->first_length;
 	if (up->left)
 		*up->left -= options->first_length;
-	return 0;
+	return 1;
 }
 
 static int watch(sd_event *event, struct flow *flow, struct end *end)
@@ -519,8 +535,7 @@ static int watch(sd_event *event, struct flow *flow, struct end *end)
 
 	/* Who writes decides how much a segment has. */
 	setsockopt(end->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	r = sd_event_add_io(event, &end->source, end->fd,
-			    EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLET, on_end, flow);
+	r = sd_event_add_io(event, &end->source, end->fd, EVENTS, on_end, flow);
 	return r < 0 ? r : 0;
 }
 
@@ -556,7 +571,11 @@ static int set_up(sd_event *event, struct flow *flow, const struct flow_options 
 		r = watch(event, flow, &flow->client);
 	if (!r)
 		r = watch(event, flow, &flow->server);
-	return r ? r : put_first(&flow->directions[UP], options);
+	if (!r)
+		r = put_first(&flow->directions[UP], options);
+	if (r > 0)
+		r = sd_event_source_set_enabled(flow->turn, SD_EVENT_ONESHOT);
+	return r < 0 ? r : 0;
 }
 
 int flow_new(sd_event *event, int client, int server, const struct flow_options *options,
