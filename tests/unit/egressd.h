@@ -331,20 +331,17 @@ static inline int world_server(pid_t world, __u16 port)
 }
 
 /* A name with more addresses than an answer of UDP holds. */
-static inline void write_hosts(char path[])
+static inline void write_hosts(FILE *file)
 {
-	FILE *file = fdopen(mkstemp(path), "w");
-
-	assert_non_null(file);
 	for (int i = 1; i <= 64; i++)
 		fprintf(file, "10.1.2.%d many.example.com\n", i);
-	assert_int_equal(fclose(file), 0);
+	assert_int_equal(fflush(file), 0);
 }
 
 static inline pid_t start_nameserver(void)
 {
-	char path[] = "/tmp/bulkhead-hosts-XXXXXX", hosts[64];
-	pid_t pid;
+	char hosts[HOSTS_OPTION];
+	_cleanup_fclose_ FILE *file = hosts_open(hosts);
 	const char *const names[] = {hosts,
 				     "--host-record=api.example.com,8.8.8.8",
 				     "--host-record=six.example.com,2001:4860::8",
@@ -355,11 +352,8 @@ static inline pid_t start_nameserver(void)
 				     "--host-record=silent.example.com,5.5.5.5",
 				     "--server=/slow.example.com/5.5.5.5"};
 
-	write_hosts(path);
-	snprintf(hosts, sizeof(hosts), "--addn-hosts=%s", path);
-	pid = nameserver_start(names, sizeof(names) / sizeof(*names));
-	unlink(path);
-	return pid;
+	write_hosts(file);
+	return nameserver_start(names, sizeof(names) / sizeof(*names));
 }
 
 static inline struct scene scene_start(int connect_ms)
@@ -441,7 +435,7 @@ static inline struct ports listen_for(struct scene *s, __u64 serial)
 /* Where nothing was uploaded yet. */
 static inline int spent_file(void)
 {
-	int fd = (int)syscall(SYS_memfd_create, "spent", 1u /* MFD_CLOEXEC */);
+	int fd = memfd_create("spent", MFD_CLOEXEC);
 
 	assert_int_equal(ftruncate(fd, sizeof(struct allowances)), 0);
 	return fd;

@@ -38,7 +38,7 @@ static void write_hosts(FILE *out, const char *name, int n)
 
 static pid_t serve(void)
 {
-	char hosts[] = "/tmp/bulkhead-hosts-XXXXXX", option[64];
+	char option[HOSTS_OPTION];
 	const char *const options[] = {"--host-record=api.example.com,198.51.100.7,2001:db8::7",
 				       "--host-record=four.example.com,198.51.100.4",
 				       "--host-record=six.example.com,2001:db8::6",
@@ -46,18 +46,12 @@ static pid_t serve(void)
 				       "--txt-record=text.example.com,words",
 				       "--cname=alias.example.com,api.example.com",
 				       option};
-	FILE *out = fdopen(mkstemp(hosts), "w");
-	pid_t pid;
+	_cleanup_fclose_ FILE *out = hosts_open(option);
 
-	assert_non_null(out);
 	write_hosts(out, "many.example.com", MANY);
 	write_hosts(out, "toomany.example.com", RESOLVE_ADDRESSES + 1);
-	assert_int_equal(fclose(out), 0);
-	assert_int_equal(chmod(hosts, 0644), 0);
-	snprintf(option, sizeof(option), "--addn-hosts=%s", hosts);
-	pid = nameserver_start(options, N_OF(options));
-	unlink(hosts);
-	return pid;
+	assert_int_equal(fflush(out), 0);
+	return nameserver_start(options, N_OF(options));
 }
 
 /* --- questions --- */
