@@ -13,8 +13,9 @@ import cases_mcp
 import cases_tools
 import world
 from cases_tools import RUN, USER, WORKSPACE
-from harness import (AGENT, LAB, POLICIES, UNITS, agent_is_back, agent_start, case, compartment, compartments, expect,
-                     expect_equal, expect_text, main_pid, mark, must, read, records, run, status, wait_for, write)
+from harness import (AGENT, LAB, POLICIES, UNITS, agent_is_back, agent_start, attach, case, compartment, compartments,
+                     daemon_reload, expect, expect_equal, expect_text, main_pid, mark, must, read, records, run,
+                     status, wait_for, write)
 
 CONFIG = f"{POLICIES}/egress.yaml"
 RANGE = "198.18.0.0/15"
@@ -950,6 +951,43 @@ def as_readme_says():
 
 
 AUDITED = CLIENT.replace("mode: enforce", "mode: audit")
+
+
+def granting_unit():
+    """The example of bulkhead(8), grant, as people copy it."""
+    section = read(f"{LAB}/../bulkhead.8").partition("\n.B grant \\fR")[2].partition("\n.TP\n")[0]
+    return section.partition("\n.EX\n")[2].partition("\n.EE\n")[0].replace("\\-", "-") + "\n"
+
+
+@case("egress-more", seconds=400)
+def each_start_is_granted():
+    """By a unit of its own, as bulkhead(8) has it: after a restart, and after a crash."""
+    stage()
+    write("/srv/fetcher/loop", LOOP)
+    must("chown", "-R", f"{USER}:", "/srv/fetcher")
+    write(f"{UNITS}/fetcher.service", FETCHER + "Restart=always\nRestartSec=1\n")
+    write(f"{UNITS}/fetcher-egress.service", granting_unit())
+    write("/srv/fetcher.yaml", readme()[1])
+    daemon_reload()
+    must("systemctl", "restart", "fetcher.service")
+    try:
+        attach("/srv/fetcher.yaml", "--unit", "fetcher.service")
+        must("systemctl", "restart", "fetcher.service")
+        fetches(6)
+        must("systemctl", "enable", "fetcher-egress.service")
+        must("systemctl", "restart", "fetcher.service")
+        fetches(0)
+        before = main_pid("fetcher.service")
+        os.kill(before, signal.SIGKILL)
+        wait_for("it is started again", lambda: main_pid("fetcher.service") not in (0, before))
+        fetches(0)
+        must("systemctl", "disable", "--now", "fetcher-egress.service")
+        must("systemctl", "restart", "fetcher.service")
+        fetches(6)
+    finally:
+        run("systemctl", "disable", "--now", "fetcher-egress.service")
+        run("systemctl", "stop", "fetcher.service")
+        run("bulkhead", "detach", "--unit", "fetcher.service")
 
 
 @case("egress-more", seconds=400)
