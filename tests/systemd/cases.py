@@ -20,6 +20,7 @@ import cases_residue  # noqa: F401
 import cases_run  # noqa: F401
 import cases_boot  # noqa: F401
 import cases_egress  # noqa: F401
+import cases_proxy  # noqa: F401
 import cases_host  # noqa: F401
 import harness
 

@@ -250,12 +250,12 @@ def connects(address, port):
 
 
 @contextlib.contextmanager
-def downloading(url=f"http://{GIT}/slow"):
+def downloading(url=f"http://{GIT}/slow", options="", where="client"):
     """Something comes in slowly, for as long as it is let; yields a test of its end."""
     for name in ("slow", "slow.end"):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(f"{WORKSPACE}/do/{name}")
-    must_do(f"(curl -sS -o slow {url}; echo $? >slow.end) >/dev/null 2>&1 & echo $! >slow.pid")
+    must_do(f"(curl -sS {options} -o slow {url}; echo $? >slow.end) >/dev/null 2>&1 & echo $! >slow.pid", where)
     part = f"{WORKSPACE}/do/slow"
     wait_for("something came", lambda: os.path.exists(part) and os.path.getsize(part))
     expect(not read(f"{part}.end"), "the download ended by itself")
