@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The relay (bulkhead-egressd as it is, in its sandbox) against a direct connection and against proxies as plain tunnels
- * (CONNECT): throughput, connections a second, what a round trip takes longer, and the relay's memory. Each round
- * measures every way, and what is compared was measured in the same round: figures are medians of the rounds' ratios,
- * with the lowest and the highest. ./relay [--rounds N] [--only FIGURE] FILE; what was measured goes into FILE, as JSON.
+ * The relay (bulkhead-egressd as it is, in its sandbox) against a direct connection, against proxies as plain tunnels
+ * (CONNECT), and against a bare relay that does nothing but carry: throughput, connections a second, what a round trip
+ * takes longer, and the relay's memory. Each round measures every way, and what is compared was measured in the same
+ * round: figures are medians of the rounds' ratios, with the lowest and the highest. What was measured goes into FILE,
+ * as JSON (run-relay).
  *
  * The machine's processors are the client's, the server's and those of what stands between: where they are fewer than
  * these three, a ratio to direct says how processors are shared out. What stays is the time that a GB or a connection
- * keeps a processor in the process between (without its interrupts), which is told beside.
+ * keeps a processor in the process between (without its interrupts), which is told beside, and what the bare relay has of
+ * direct. BBR, where the host has it, sends by timers, each hop by its own.
  */
 #include "relay.h"
 
@@ -63,6 +65,7 @@ static struct figure {
 
 static size_t rounds = ROUNDS;
 static const char *only = ""; /* figures whose names begin so */
+static const char *congestion;
 static struct memory idle, held;
 
 /* P99 stands behind P50, and comes with it. */
@@ -328,6 +331,7 @@ static bool read_arguments(int argc, char **argv, const char **ret_path)
 {
 	static const struct option options[] = {{"rounds", required_argument, NULL, 'r'},
 						{"only", required_argument, NULL, 'o'},
+						{"congestion", required_argument, NULL, 'c'},
 						{}};
 	int option;
 
@@ -336,6 +340,8 @@ static bool read_arguments(int argc, char **argv, const char **ret_path)
 			rounds = strtoul(optarg, NULL, 10);
 		else if (option == 'o')
 			only = optarg;
+		else if (option == 'c')
+			congestion = optarg;
 		else
 			return false;
 	}
@@ -349,8 +355,8 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (!read_arguments(argc, argv, &path))
-		bench_die("usage: relay [--rounds N] [--only FIGURE] FILE");
-	ways_open();
+		bench_die("usage: relay [--rounds N] [--only FIGURE] [--congestion NAME] FILE");
+	ways_open(congestion);
 	idle = ways_relay_memory();
 	for (size_t i = 0; i < rounds; i++)
 		measure_round(i);

@@ -33,11 +33,24 @@ enum peer_socket { PEER_BULK, PEER_ECHO, PEER_LOOPBACK, PEER_SOCKETS };
 /* Takes the listening sockets: for streams; for whoever wants each byte back, in the world and over loopback. */
 struct peer *peer_start(const int listeners[PEER_SOCKETS], pid_t *ret_pid);
 
+/* --- relay_bare.c --- */
+
+enum { BARE_PORTS = 2 };
+
+/* What is connected to the one is connected on to the other. */
+struct bare_port {
+	int listener;
+	unsigned int to, to_port;
+};
+
+pid_t bare_start(const struct bare_port ports[BARE_PORTS]);
+
 /* --- relay_ways.c --- */
 
 enum way {
 	WAY_DIRECT,
 	WAY_RELAY,
+	WAY_BARE,
 	WAY_SQUID,
 	WAY_TINYPROXY,
 	WAYS,
@@ -53,8 +66,8 @@ enum service { SERVICE_BULK, SERVICE_ECHO };
 
 extern const char *const way_names[ALL_WAYS];
 
-/* All in network namespaces of its own. */
-void ways_open(void);
+/* All in network namespaces of its own. Congestion control: NULL: as the host has it. */
+void ways_open(const char *congestion);
 void ways_close(void);
 bool way_is_there(enum way way);
 const struct peer *ways_peer(void);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <pthread.h>
+#include <netinet/tcp.h>
 #include "unit/egressd.h"
 
 #define BULK_PORT SERVER_PORT
@@ -23,10 +24,11 @@
 #define SERIAL 7
 #define OTHER_SERIAL 9
 #define PROXY_MS 20000
+#define SERVER_ADDRESS 0x08080808
 
 const char *const way_names[ALL_WAYS] = {
-	[WAY_DIRECT] = "direct",       [WAY_RELAY] = "relay",	    [WAY_SQUID] = "squid",
-	[WAY_TINYPROXY] = "tinyproxy", [WAY_LOOPBACK] = "loopback",
+	[WAY_DIRECT] = "direct", [WAY_RELAY] = "relay",		[WAY_BARE] = "bare",
+	[WAY_SQUID] = "squid",	 [WAY_TINYPROXY] = "tinyproxy", [WAY_LOOPBACK] = "loopback",
 };
 
 static const __u16 service_ports[] = {[SERVICE_BULK] = BULK_PORT, [SERVICE_ECHO] = ECHO_PORT};
@@ -184,6 +186,26 @@ static void ask_proxy(enum way way, int fd, __u16 port)
 		bench_die("%s: %.*s", way_names[way], (int)got, text);
 }
 
+/* --- the relay without anything of ours --- */
+
+static __u16 bare_ports[BARE_PORTS]; /* by service */
+static pid_t bare_pid;
+
+static void start_bare(void)
+{
+	static struct bare_port bare[BARE_PORTS];
+
+	for (int i = 0; i < BARE_PORTS; i++)
+		bare[i] = (struct bare_port){
+			.listener = loopback_socket(AF_INET, SOCK_STREAM, &bare_ports[i]),
+			.to = SERVER_ADDRESS,
+			.to_port = service_ports[i],
+		};
+	bare_pid = bare_start(bare);
+	for (int i = 0; i < BARE_PORTS; i++)
+		close(bare[i].listener);
+}
+
 /* --- the relay --- */
 
 /* As the agent does: what is told is read. */
@@ -253,7 +275,17 @@ static pid_t start_resolver(void)
 	return nameserver_start(options, sizeof(options) / sizeof(*options));
 }
 
-static void start_peer(void)
+/* Who is accepted has his listener's, who connects has his namespace's. */
+static void set_congestion(const char *name, const int listeners[PEER_SOCKETS])
+{
+	set_sysctl("tcp_congestion_control", name);
+	for (int i = 0; i < PEER_SOCKETS; i++)
+		if (setsockopt(listeners[i], IPPROTO_TCP, TCP_CONGESTION, name,
+			       (socklen_t)strlen(name)))
+			bench_die("%s: %s", name, strerror(errno));
+}
+
+static void start_peer(const char *congestion)
 {
 	int listeners[PEER_SOCKETS] = {
 		[PEER_BULK] = world_server(scene.world, BULK_PORT),
@@ -261,13 +293,15 @@ static void start_peer(void)
 		[PEER_LOOPBACK] = loopback_socket(AF_INET, SOCK_STREAM, &loopback_port),
 	};
 
+	if (congestion)
+		set_congestion(congestion, listeners);
 	/* One that hung up is not waited for. */
 	for (int i = PEER_ECHO; i < PEER_SOCKETS; i++)
 		fcntl(listeners[i], F_SETFL, O_RDWR | O_NONBLOCK);
 	peer = peer_start(listeners, &peer_pid);
 }
 
-void ways_open(void)
+void ways_open(const char *congestion)
 {
 	raise_files();
 	if (!mkdtemp(directory))
@@ -283,10 +317,11 @@ void ways_open(void)
 	scene.netns = netns_cookie();
 	scene.world = world_start();
 	scene.nameserver = start_resolver();
-	start_peer();
+	start_peer(congestion);
 	for (int i = 0; i < WAYS; i++)
 		if (proxies[i].program)
 			start_proxy(&proxies[i]);
+	start_bare();
 	start_relay();
 }
 
@@ -296,6 +331,7 @@ void ways_close(void)
 	egressd_end(&scene);
 	for (int i = 0; i < WAYS; i++)
 		end_proxy(&proxies[i]);
+	nameserver_end(bare_pid);
 	nameserver_end(peer_pid);
 	nameserver_end(scene.nameserver);
 	nameserver_end(scene.world);
@@ -328,13 +364,14 @@ void way_prepare(enum way way, enum service service)
 
 int way_connect(enum way way, enum service service)
 {
-	static const __u32 server = 0x08080808;
 	int fd;
 
 	if (way == WAY_DIRECT)
-		fd = try_connect(server, service_ports[service]);
+		fd = try_connect(SERVER_ADDRESS, service_ports[service]);
 	else if (way == WAY_RELAY)
 		fd = try_connect(INADDR_LOOPBACK, ports[0].relay);
+	else if (way == WAY_BARE)
+		fd = try_connect(INADDR_LOOPBACK, bare_ports[service]);
 	else if (way == WAY_LOOPBACK)
 		fd = try_connect(INADDR_LOOPBACK, loopback_port);
 	else
@@ -350,7 +387,10 @@ int way_connect(enum way way, enum service service)
 
 double way_cpu(enum way way)
 {
-	pid_t pid = way == WAY_RELAY ? scene.egressd : way < WAYS ? proxies[way].pid : 0;
+	pid_t pid = way == WAY_RELAY  ? scene.egressd
+		    : way == WAY_BARE ? bare_pid
+		    : way < WAYS      ? proxies[way].pid
+				      : 0;
 	struct timespec t;
 	clockid_t clock;
 
