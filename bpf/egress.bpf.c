@@ -15,8 +15,6 @@ static __always_inline int bh_egress_refuse(struct bpf_sock_addr *ctx, const str
 					    struct bh_refusal *r, const struct bh_target *t,
 					    bool hook6)
 {
-	struct bh_slot *slot = bh_slot_claim();
-	__u32 *address;
 	long verdict;
 
 	r->kind = BH_OBJECT_SOCKET;
@@ -24,18 +22,14 @@ static __always_inline int bh_egress_refuse(struct bpf_sock_addr *ctx, const str
 	r->object[1] = ctx->type;
 	r->object[2] = ctx->protocol;
 	r->object[3] = t->port;
-	if (slot) {
-		address = (__u32 *)slot->tail;
-		r->tail = hook6 ? 16 : 4;
-		address[0] = hook6 ? t->address[0] : t->address[3];
-		if (hook6) {
-			address[1] = t->address[1];
-			address[2] = t->address[2];
-			address[3] = t->address[3];
-		}
+	if (hook6) {
+		r->tail = 16;
+		__builtin_memcpy(r->small, t->address, 16);
+	} else {
+		r->tail = 4;
+		r->small[0] = t->address[3];
 	}
-	verdict = bh_refuse(s, r, slot);
-	bh_slot_release(slot);
+	verdict = bh_refuse(s, r, NULL);
 	if (!verdict)
 		return BH_CG_ALLOW;
 	bpf_set_retval(verdict);

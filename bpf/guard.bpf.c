@@ -59,7 +59,7 @@ int BPF_PROG(bh_anon_inode, struct inode *inode, const struct qstr *name,
 	     const struct inode *context, int ret)
 {
 	struct bh_refusal r = BH_REFUSAL(ANON_INODE, BH_REASON_CLOSED);
-	char text[BH_NAME_BYTES] = {};
+	char text[BH_SMALL_TAIL] = {};
 
 	BH_ENTER(s, ANON_INODE, ret);
 	bpf_probe_read_kernel_str(text, sizeof(text), name->name);

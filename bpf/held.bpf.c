@@ -180,7 +180,7 @@ static __noinline long bh_judge_received_nameless(const struct bh_subject *s, st
 	struct dentry *dentry = bh_dentry_of(file);
 	__u64 magic = dentry->d_sb->s_magic;
 	const void *name = dentry->d_name.name;
-	char text[BH_NAME_BYTES] = {};
+	char text[BH_SMALL_TAIL] = {};
 
 	if (bh_nameless_is_free(magic))
 		return 0;

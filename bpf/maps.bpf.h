@@ -298,6 +298,15 @@ struct {
 	__uint(max_entries, BH_RING_BYTES);
 } bh_ring SEC(".maps");
 
+/* User space takes repeats that nobody came to tell: it has the map's memory. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, BH_FOLDS);
+	__type(key, __u32);
+	__type(value, struct bh_fold);
+} bh_folds SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, BH_SLOTS);
@@ -393,6 +402,9 @@ struct {
 /* While not 0, no missing label means "outsider": every hook asks the cgroup. A variable and not a
  * map value, because every hook of every task on the host reads it: two instructions. */
 volatile __u32 bh_ask SEC(".data.ask");
+
+/* How long the same refusal is only counted; 0: each is reported. */
+volatile __u64 bh_fold_ns SEC(".data.fold");
 
 /* Of what earlier decisions found out. In a section of its own: writing it must not take the line away
  * that every hook reads. */

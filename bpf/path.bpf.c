@@ -279,18 +279,12 @@ static __always_inline void bh_place_why(const struct bh_slot *slot, struct bh_r
 static __noinline int bh_tell_place(const struct bh_subject *s, struct bh_refusal *r,
 				    struct bh_slot *slot)
 {
-	__u64 length, pos;
-
 	bh_place_why(slot, r);
 	r->kind = BH_OBJECT_PATH;
 	r->object[0] = slot->sbid;
 	r->object[1] = slot->class;
-	if (slot->pos < BH_PATH_END) {
-		pos = BH_BOUND(slot->pos, BH_PATH_END - 1);
-		length = BH_BOUND(BH_PATH_END - 1 - pos, BH_PATH_END - 1) + 1;
-		if (bpf_probe_read_kernel(slot->tail, length, &slot->path[pos]) == 0)
-			r->object[2] = r->tail = length;
-	}
+	if (slot->pos < BH_PATH_END)
+		r->object[2] = r->tail = BH_PATH_END - slot->pos;
 	return bh_refuse_errno(s, r, slot);
 }
 

@@ -129,37 +129,31 @@ static __always_inline bool bh_is_judged_elsewhere(const struct bh_subject *s, s
 }
 
 /* Destination into the refusal: port in host order, address bytes in the tail. */
-static __always_inline void bh_object_inet(struct bh_refusal *r, struct bh_slot *slot,
-					   const void *address)
+static __always_inline void bh_object_inet(struct bh_refusal *r, const void *address)
 {
 	struct sockaddr_in6 a = {};
 
-	if (!address || !slot || bpf_probe_read_kernel(&a, sizeof(a), address))
+	if (!address || bpf_probe_read_kernel(&a, sizeof(a), address))
 		return;
 	r->object[3] = bpf_ntohs(a.sin6_port);
 	if (a.sin6_family == AF_INET6) {
 		r->tail = 16;
-		__builtin_memcpy(slot->tail, &a.sin6_addr, 16);
+		__builtin_memcpy(r->small, &a.sin6_addr, 16);
 	} else {
 		/* sockaddr_in: the address follows the port, where sin6_flowinfo stands. */
 		r->tail = 4;
-		__builtin_memcpy(slot->tail, &a.sin6_flowinfo, 4);
+		r->small[0] = a.sin6_flowinfo;
 	}
 }
 
 static __noinline long bh_refuse_inet(const struct bh_subject *s, struct bh_refusal *r,
 				      struct socket *sock, const void *address)
 {
-	struct bh_slot *slot = bh_slot_claim();
-	long ret;
-
 	r->kind = BH_OBJECT_SOCKET;
 	r->object[0] = bh_socket_family(sock);
 	r->object[1] = sock->type;
-	bh_object_inet(r, slot, address);
-	ret = bh_refuse(s, r, slot);
-	bh_slot_release(slot);
-	return ret;
+	bh_object_inet(r, address);
+	return bh_refuse(s, r, NULL);
 }
 
 SEC("lsm/socket_connect")

@@ -12,7 +12,10 @@
 	BH_ERRNO_##name = (err), BH_PLANE_OF_##name = BH_PLANE_##plane,
 enum { BH_HOOKS(BH_HOOK_FACTS_) };
 
-/* One refusal, as the hook describes it. The tail is in slot->tail already when tail != 0. */
+#define BH_SMALL_TAIL 16 /* an address, the name of a nameless object's kind: "[userfaultfd]" */
+
+/* One refusal, as the hook describes it. Its tail is the path in the slot (BH_OBJECT_PATH), or `small`, whose rest is
+ * 0. */
 struct bh_refusal {
 	__u16 hook, reason;
 	__u16 error;
@@ -21,7 +24,8 @@ struct bh_refusal {
 	__u32 any;   /* or one of these is enough; 0: no */
 	__u32 kind;
 	__u32 object[5];
-	__u32 tail;
+	__u32 tail; /* bytes */
+	__u64 small[BH_SMALL_TAIL / 8];
 };
 
 #define BH_REFUSAL(hook_, reason_)                                                       \
@@ -90,23 +94,14 @@ static __always_inline long bh_refuse_number(const struct bh_subject *s, struct 
 	return bh_refuse(s, r, NULL);
 }
 
-#define BH_NAME_BYTES 16 /* of a nameless object's kind: "[userfaultfd]" */
-
-/* What it is about is no file, and has a kind alone. */
+/* What it is about is no file, and has a kind alone: BH_SMALL_TAIL bytes. */
 static __noinline __attribute__((unused)) long
 bh_refuse_name(const struct bh_subject *s, struct bh_refusal *r, const char *text)
 {
-	struct bh_slot *slot = bh_slot_claim();
-	long ret;
-
 	r->kind = BH_OBJECT_NAME;
-	if (slot) {
-		__builtin_memcpy(slot->tail, text, BH_NAME_BYTES);
-		r->object[2] = r->tail = BH_NAME_BYTES;
-	}
-	ret = bh_refuse(s, r, slot);
-	bh_slot_release(slot);
-	return ret;
+	__builtin_memcpy(r->small, text, BH_SMALL_TAIL);
+	r->object[2] = r->tail = BH_SMALL_TAIL;
+	return bh_refuse(s, r, NULL);
 }
 
 /*

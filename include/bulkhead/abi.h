@@ -286,7 +286,13 @@ struct bh_resolver {
 	__u32 protocol;
 };
 
-/* Counters of a compartment. refused + noted = reported + quiet + lost, at any quiet moment. */
+/* What became of a hook's refusals, and of what it noted; together they are bh_tally.hook. */
+struct bh_fates {
+	__u64 reported, quiet, folded, lost;
+};
+
+/* Counters of a compartment. refused + noted = reported + quiet + folded + lost, at any quiet moment, and the same of
+ * each hook. */
 struct bh_tally {
 	__u64 seq;     /* events numbered so far */
 	__u64 refused; /* in audit mode: would have been */
@@ -300,13 +306,16 @@ struct bh_tally {
 	__u64 own;     /* superblocks mounted inside that live */
 	__u64 made;    /* entries in bh_made */
 	__u64 strayed; /* packets of members' sockets that went elsewhere than they were judged: dropped */
-	__u64 reserved[3];
+	__u64 folded; /* the same as one that was reported a moment ago */
+	__u64 reserved[2];
+	struct bh_fates fates[BH_HOOK_COUNT];
 };
 
 enum bh_event_bit {
 	BH_EVENT_QUIET = 1 << 0,
 	BH_EVENT_AUDIT = 1 << 1, /* not refused: audit mode, an audit rule */
 	BH_EVENT_TRIPWIRE = 1 << 2,
+	BH_EVENT_REPEATED = 1 << 3, /* no further one: says how often event `seq` was repeated */
 };
 
 /* What an event is about; `object` and the tail by kind. With BH_REASON_REVOKED, object[4] is one more
@@ -337,6 +346,7 @@ struct bh_event {
 	__u32 perms; /* rights asked for */
 	__u32 tgid;
 	__u32 tid;
+	__u32 repeated; /* times that the same was folded since it was told of last */
 	__u64 start_ns; /* thread group leader's start, CLOCK_BOOTTIME */
 	__u64 time_ns;	/* CLOCK_MONOTONIC */
 	__u64 exec_seq;
@@ -344,6 +354,21 @@ struct bh_event {
 	__u32 kind;
 	__u32 object[5];
 	__u8 tail[];
+};
+
+/*
+ * The latest event of a kind, and how often the same came since. Of one kind are refusals that would be told in the same
+ * words but for their number, thread and time: of one compartment, policy, hook, object and reason, of one process since
+ * its last exec. All of it is compared, by no hash.
+ *
+ * Low half of `word`: repeats that were not told yet. High half: times that the place was written, odd while it is. Who
+ * counts a repeat exchanges the whole word, so that it is counted of the kind that was compared or not at all.
+ */
+struct bh_fold {
+	__u64 word;
+	__u64 exec;	       /* execs of the process */
+	struct bh_event event; /* time_ns 0: it was lost */
+	__u8 tail[BH_FOLD_TAIL];
 };
 
 /* Of the verdicts that are known: whether they are used, and what outdates all of them. */
@@ -417,6 +442,7 @@ BH_ASSERT_SIZE(struct bh_outlet, 32);
 BH_ASSERT_SIZE(struct bh_flow_key, 16);
 BH_ASSERT_SIZE(struct bh_flow, 32);
 BH_ASSERT_SIZE(struct bh_event, 112);
+BH_ASSERT_SIZE(struct bh_fold, 384);
 BH_ASSERT_SIZE(struct bh_cache, 16);
 BH_ASSERT_SIZE(struct bh_meta, 64);
 BH_ASSERT_SIZE(struct bh_task_query, 24);

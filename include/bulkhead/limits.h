@@ -126,6 +126,13 @@
 /* Bytes of the event ring: about 20,000 usual events. At the bound: the event is lost and counted,
  * the verdict stands. */
 #define BH_RING_BYTES (4u << 20)
+/* Kinds of refusals that are remembered, of all compartments, a power of two: 1.5 MiB. At the bound: of two whose place is
+ * the same the latest stays, and each is reported again. */
+#define BH_FOLDS 4096
+/* Bytes of an object's name that can be compared. At the bound: each refusal is reported. */
+#define BH_FOLD_TAIL 256
+/* Milliseconds for which the same refusal is only counted after it was reported. */
+#define BH_FOLD_MS 1000
 /* Open files that compartments may not use any more: what a few hundred processes hold. At the bound:
  * attach fails. */
 #define BH_MAX_REVOKED 16384

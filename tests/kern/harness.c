@@ -114,6 +114,9 @@ int harness_open(struct kern **ret, struct error *error)
 	    cgroup_of_pid(getpid(), &home) < 0 || cell_move(MAPS_CGROUP, getpid()) < 0)
 		return error_set(error, EIO, MAPS_CGROUP ": cannot be entered: %m");
 	r = kern_open(ret, error);
+	/* Cases count their events one by one; those of folding switch it on. */
+	if (r == 0)
+		kern_fold_switch(*ret, 0);
 	if (cell_move(home, getpid()) < 0)
 		return error_set(error, EIO, "%s: cannot be entered again", home);
 	return r;

@@ -243,7 +243,8 @@ static int check_row(struct cell *cell, const struct hook_row *row)
 	CHECK(after.hook[row->hook] == before.hook[row->hook] + 1,
 	      "the hook's counter moved by %lld",
 	      (long long)(after.hook[row->hook] - before.hook[row->hook]));
-	CHECK(after.refused + after.noted == after.reported + after.quiet + after.lost,
+	CHECK(after.refused + after.noted ==
+		      after.reported + after.quiet + after.folded + after.lost,
 	      "the tally does not add up");
 	CHECK(after.unsure == before.unsure, "refused because it could not be decided");
 	cell_drain(cell);

@@ -58,7 +58,8 @@ static int check_ring(struct cell *cell, const struct bh_tally *before, unsigned
 	CHECK(after.refused - before->refused == n, "%llu refusals counted of %u",
 	      (unsigned long long)(after.refused - before->refused), n);
 	CHECK(after.lost > before->lost, "the ring never filled");
-	CHECK(after.refused + after.noted == after.reported + after.quiet + after.lost,
+	CHECK(after.refused + after.noted ==
+		      after.reported + after.quiet + after.folded + after.lost,
 	      "the tally does not add up");
 	cell_drain(cell);
 	CHECK(cell->nevents == after.reported, "%zu events of %llu reported", cell->nevents,

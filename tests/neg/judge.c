@@ -63,7 +63,8 @@ static int check_denied(struct cell *cell, const struct row *row, const struct b
 
 	CHECK(hook >= 0, "%s: no such hook", row->hooks);
 	CHECK(hook > 0, "denied, but no counter of %s moved", row->hooks);
-	CHECK(after.refused + after.noted == after.reported + after.quiet + after.lost,
+	CHECK(after.refused + after.noted ==
+		      after.reported + after.quiet + after.folded + after.lost,
 	      "the tally does not add up");
 	cell_drain(cell);
 	e = cell_event(cell, 0, hook);

@@ -230,6 +230,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "neg-tests: %s\n", error.text);
 		return 1;
 	}
+	/* Each row's event is looked for. */
+	kern_fold_switch(run.kern, 0);
 	r = run_all(&run, argv[0], argc - 1, argv + 1);
 	kern_close(run.kern);
 	if (run.mutate)

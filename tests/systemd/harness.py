@@ -407,6 +407,8 @@ def set_up_agent():
     write(f"{INSTALLED_UNITS}/{AGENT}", unit)
     if CACHE:
         write(f"{UNITS}/{AGENT}.d/50-cache.conf", f"[Service]\nEnvironment={CACHE}\n")
+    # Cases look for the event of what they did a moment ago as well.
+    write(f"{UNITS}/{AGENT}.d/50-fold.conf", "[Service]\nEnvironment=BULKHEAD_FOLD=off\n")
     daemon_reload()
 
 

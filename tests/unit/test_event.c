@@ -450,6 +450,40 @@ static void test_broken(void **state _unused_)
 	json_decref(record);
 }
 
+/* A violation says how many like it came before it; a record of repeats alone is none itself. */
+static void test_repeated(void **state _unused_)
+{
+	const struct event_context context = {.name = "codex", .realtime_offset_ns = WHEN_NS};
+	_cleanup_free_ char *first = NULL, *next = NULL, *rest = NULL;
+	json_t *record;
+	union buffer b;
+
+	fill(&b, &samples[0]);
+	record = event_record(&b.event, &context);
+	assert_int_equal(json_integer_value(json_object_get(record, "repeated")), 0);
+	first = record_line(record);
+	assert_null(strstr(first, "more like it"));
+	json_decref(record);
+
+	b.event.repeated = UINT32_MAX;
+	record = event_record(&b.event, &context);
+	assert_string_equal(text_at(record, "kind"), "violation");
+	next = record_line(record);
+	assert_non_null(strstr(next, ", and 4294967295 more like it before ["));
+	json_decref(record);
+
+	b.event.bits |= BH_EVENT_REPEATED;
+	b.event.repeated = 41;
+	record = event_record(&b.event, &context);
+	assert_string_equal(text_at(record, "kind"), "repeated");
+	assert_int_equal(json_integer_value(json_object_get(record, "repeated")), 41);
+	assert_int_equal(json_integer_value(json_object_get(record, "seq")), 12);
+	assert_string_equal(text_at(record, "verdict"), "refused");
+	rest = record_line(record);
+	assert_non_null(strstr(rest, ", and 41 more like it ["));
+	json_decref(record);
+}
+
 /* Numbers in order lose nothing; a gap is given up exactly, once. */
 static void test_gap(void **state _unused_)
 {
@@ -735,14 +769,15 @@ static void test_full(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),	    cmocka_unit_test(test_fields),
-		cmocka_unit_test(test_escape),	    cmocka_unit_test(test_forged_line),
-		cmocka_unit_test(test_longest),	    cmocka_unit_test(test_broken),
-		cmocka_unit_test(test_gap),	    cmocka_unit_test(test_order),
-		cmocka_unit_test(test_jump),	    cmocka_unit_test(test_other_records),
-		cmocka_unit_test(test_sink),	    cmocka_unit_test(test_sink_recovers),
-		cmocka_unit_test(test_full),	    cmocka_unit_test(test_egress_events),
-		cmocka_unit_test(test_egress_long), cmocka_unit_test(test_egress_records),
+		cmocka_unit_test(test_lines),	       cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_escape),	       cmocka_unit_test(test_forged_line),
+		cmocka_unit_test(test_longest),	       cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_repeated),       cmocka_unit_test(test_gap),
+		cmocka_unit_test(test_order),	       cmocka_unit_test(test_jump),
+		cmocka_unit_test(test_other_records),  cmocka_unit_test(test_sink),
+		cmocka_unit_test(test_sink_recovers),  cmocka_unit_test(test_full),
+		cmocka_unit_test(test_egress_events),  cmocka_unit_test(test_egress_long),
+		cmocka_unit_test(test_egress_records),
 	};
 
 	setenv("TZ", "UTC", 1);

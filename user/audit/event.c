@@ -251,15 +251,16 @@ static json_t *base_record(const struct bh_event *event, const struct event_cont
 {
 	const char *name = context->name;
 
-	return json_pack("{s:s, s:I, s:o, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:o}",
-			 "kind", "violation", "compartment", (json_int_t)event->compartment, "name",
-			 bytes_record(name, name ? strlen(name) : 0), "member",
-			 (json_int_t)event->member, "seq", (json_int_t)event->seq, "generation",
-			 (json_int_t)event->generation, "hook", hook_name(event->hook), "plane",
-			 plane_name(event->plane), "reason", reason_of(event, context),
-			 "reason_text", why, "verdict", verdict_name(event), "quiet",
-			 !!(event->bits & BH_EVENT_QUIET), "errno", errno_name(event->error),
-			 "perms", perms_record(event->perms));
+	return json_pack(
+		"{s:s, s:I, s:o, s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:o}",
+		"kind", event->bits & BH_EVENT_REPEATED ? "repeated" : "violation", "compartment",
+		(json_int_t)event->compartment, "name", bytes_record(name, name ? strlen(name) : 0),
+		"member", (json_int_t)event->member, "seq", (json_int_t)event->seq, "repeated",
+		(json_int_t)event->repeated, "generation", (json_int_t)event->generation, "hook",
+		hook_name(event->hook), "plane", plane_name(event->plane), "reason",
+		reason_of(event, context), "reason_text", why, "verdict", verdict_name(event),
+		"quiet", !!(event->bits & BH_EVENT_QUIET), "errno", errno_name(event->error),
+		"perms", perms_record(event->perms));
 }
 
 json_t *event_record(const struct bh_event *event, const struct event_context *context)

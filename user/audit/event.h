@@ -4,8 +4,8 @@
  * people. Pure over bytes: what must be looked up (names, paths, processes) is filled in by the
  * caller. Nothing in an event is trusted.
  *
- * Records have a "kind": "violation" (from the kernel), "lost" (loss.h), "control" (a change asked
- * for), "egress" (egress.h). Field names are stable; new ones may be added. "reason" is the kernel's (hooks.h), but for
+ * Records have a "kind": "violation" (from the kernel), "repeated" (of the violation "seq", which came again "repeated"
+ * times), "lost" (loss.h), "control" (a change asked for), "egress" (egress.h). Field names are stable; new ones may be added. "reason" is the kernel's (hooks.h), but for
  * "denied": the kernel's "no-rule" where the rule that decided is known and is a deny rule;
  * "reason_text" is what the message says.
  */

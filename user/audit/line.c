@@ -41,16 +41,28 @@ static char *word_of(const json_t *record, const char *field)
 	return escape_word(text_of(record, field));
 }
 
+/* A violation's own come before it, those of a record that says nothing else after the one it names. */
+static void more_text(const json_t *record, char *buffer, size_t size)
+{
+	long long n = number_of(record, "repeated");
+
+	*buffer = '\0';
+	if (n > 0)
+		snprintf(buffer, size, ", and %lld more like it%s", n,
+			 strcmp(text_of(record, "kind"), "violation") ? "" : " before");
+}
+
 static char *violation_line(const json_t *record, const char *when)
 {
 	const json_t *subject = json_object_get(record, "subject");
 	_cleanup_free_ char *name = word_of(record, "name"), *comm = word_of(subject, "comm");
-	char *line = NULL;
+	char *line = NULL, more[64];
 
 	if (!name || !comm)
 		return NULL;
-	if (asprintf(&line, "%s %s %s[%lld]: %s [%s #%lld]", when, name, comm,
-		     number_of(subject, "tgid"), text_of(record, "message"),
+	more_text(record, more, sizeof(more));
+	if (asprintf(&line, "%s %s %s[%lld]: %s%s [%s #%lld]", when, name, comm,
+		     number_of(subject, "tgid"), text_of(record, "message"), more,
 		     text_of(record, "hook"), number_of(record, "seq")) < 0)
 		return NULL;
 	return line;

@@ -12,9 +12,9 @@
 static bool is_scratch(const json_t *record)
 {
 	const json_t *subject = json_object_get(record, "subject");
-	const char *comm = text_of(subject, "comm");
+	const char *comm = text_of(subject, "comm"), *kind = text_of(record, "kind");
 
-	return !strcmp(text_of(record, "kind"), "violation") &&
+	return (!strcmp(kind, "violation") || !strcmp(kind, "repeated")) &&
 	       json_is_null(json_object_get(record, "name")) &&
 	       !json_integer_value(json_object_get(subject, "exec_seq")) &&
 	       (!strcmp(comm, "bulkhead") || !strcmp(comm, "bulkheadd"));

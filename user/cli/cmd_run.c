@@ -436,11 +436,12 @@ static void tell_refusals(struct run *run, const struct bh_tally *told)
 
 	if (!tally.refused)
 		return;
-	log_info("run: %s: %llu refusal%s%s, %llu of them quiet, %llu undecided (one by one in "
-		 "bulkhead events, if bulkheadd runs)",
+	log_info("run: %s: %llu refusal%s%s, %llu of them quiet, %llu undecided, %llu the same "
+		 "again, %llu lost (one by one in bulkhead events, if bulkheadd runs)",
 		 run->compartment->name, (unsigned long long)tally.refused, plural(tally.refused),
 		 audited ? " under enforce, none in mode: audit" : "",
-		 (unsigned long long)tally.quiet, (unsigned long long)tally.unsure);
+		 (unsigned long long)tally.quiet, (unsigned long long)tally.unsure,
+		 (unsigned long long)tally.folded, (unsigned long long)tally.lost);
 	if (tally.tripped)
 		log_error("run: %s: a tripwire was touched, and all of it killed",
 			  run->compartment->name);

@@ -69,8 +69,9 @@ static void show_authority(const json_t *c)
 
 void show_compartments(const json_t *array)
 {
-	static const char *const titles[] = {"ID",	"NAME",	     "STATE", "MODE", "PROCESSES",
-					     "REFUSED", "UNDECIDED", "QUIET", "LOST", "WHERE"};
+	static const char *const titles[] = {"ID",	  "NAME",    "STATE",	  "MODE",
+					     "PROCESSES", "REFUSED", "UNDECIDED", "QUIET",
+					     "FOLDED",	  "LOST",    "WHERE"};
 	_cleanup_(cleanup_table_free) struct table *table =
 		table_new(sizeof(titles) / sizeof(titles[0]), titles);
 	const json_t *c;
@@ -80,7 +81,8 @@ void show_compartments(const json_t *array)
 		return;
 	json_array_foreach (array, i, c) {
 		const json_t *tally = json_object_get(c, "tally");
-		char id[24], processes[24], refused[24], unsure[24], quiet[24], lost[24];
+		char id[24], processes[24], refused[24], unsure[24], quiet[24], folded[24],
+			lost[24];
 		const char *unit = text_of(c, "unit");
 		const char *cells[] = {id,
 				       text_of(c, "name"),
@@ -90,6 +92,7 @@ void show_compartments(const json_t *array)
 				       refused,
 				       unsure,
 				       quiet,
+				       folded,
 				       lost,
 				       *unit ? unit : text_of(c, "cgroup")};
 
@@ -98,6 +101,7 @@ void show_compartments(const json_t *array)
 		number_text(tally, "refused", refused);
 		number_text(tally, "unsure", unsure);
 		number_text(tally, "quiet", quiet);
+		number_text(tally, "folded", folded);
 		number_text(tally, "lost", lost);
 		table_row(table, cells);
 	}

@@ -22,16 +22,37 @@ static json_t *vars_record(char **vars)
 	return array;
 }
 
+/* Of those that refused or noted something. */
+static json_t *hooks_record(const struct bh_tally *tally)
+{
+	json_t *hooks = json_object();
+
+	for (int hook = 0; hook < BH_HOOK_COUNT; hook++) {
+		const struct bh_fates *f = &tally->fates[hook];
+
+		if (tally->hook[hook])
+			json_object_set_new(hooks, hook_name(hook),
+					    json_pack("{s:I, s:I, s:I, s:I, s:I}", "all",
+						      (json_int_t)tally->hook[hook], "reported",
+						      (json_int_t)f->reported, "quiet",
+						      (json_int_t)f->quiet, "folded",
+						      (json_int_t)f->folded, "lost",
+						      (json_int_t)f->lost));
+	}
+	return hooks;
+}
+
 static json_t *tally_record(struct kern *kern, __u32 id)
 {
 	struct bh_tally tally = {0};
 
 	kern_tally(kern, id, &tally);
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "refused",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "refused",
 			 (json_int_t)tally.refused, "noted", (json_int_t)tally.noted, "reported",
-			 (json_int_t)tally.reported, "quiet", (json_int_t)tally.quiet, "lost",
-			 (json_int_t)tally.lost, "unsure", (json_int_t)tally.unsure, "strayed",
-			 (json_int_t)tally.strayed);
+			 (json_int_t)tally.reported, "quiet", (json_int_t)tally.quiet, "folded",
+			 (json_int_t)tally.folded, "lost", (json_int_t)tally.lost, "unsure",
+			 (json_int_t)tally.unsure, "strayed", (json_int_t)tally.strayed, "hooks",
+			 hooks_record(&tally));
 }
 
 /* Open files that live, and in words what they are. */

@@ -7,7 +7,7 @@
 #include "compart.h"
 
 /* {"id", "name", "state", "mode", "generation", "policy", "vars", "include_dir", "digest", "cgroup", "unit", "processes",
- * "tally": {"refused", "reported", "quiet", "lost", "unsure"},
+ * "tally": {"refused", "noted", "reported", "quiet", "folded", "lost", "unsure", "strayed", "hooks"},
  * "shell_authority": null or {"programs": [{"path", "pattern", "kind", "what", "file", "line"}], "more"}};
  * NULL when out of memory. */
 json_t *status_record(struct kern *kern, const struct compartment *c);

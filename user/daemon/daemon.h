@@ -86,6 +86,8 @@ int stream_open(struct daemon *d, struct error *error);
 /* Reads a bounded number of events: a compartment that is refused without end must not keep the
  * loop from anybody else. True when the ring is empty. */
 bool stream_drain(struct daemon *d);
+/* Tells of repeats that wait in the kernel: of a compartment all, with 0 what nobody goes on repeating. */
+void stream_repeats(struct daemon *d, __u32 compartment);
 void stream_publish(struct daemon *d, json_t *record); /* takes it */
 void stream_lost(struct daemon *d, __u32 compartment, __u64 count);
 int64_t now_realtime_ns(void);

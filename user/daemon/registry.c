@@ -127,8 +127,10 @@ void registry_refresh(struct daemon *d)
 		struct entry *entry = &d->entries[id];
 
 		if (kern_compartment_get(d->kern, id, &now)) {
-			if (entry->record && told)
+			if (entry->record && told) {
+				stream_repeats(d, id);
 				registry_drop(d, id);
+			}
 		} else if (!entry->record || entry->record->generation != now.generation) {
 			registry_read(d, id);
 		}

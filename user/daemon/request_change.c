@@ -69,6 +69,8 @@ static int detach_found(struct request *request, struct compartment *const *foun
 		if (r < 0)
 			break;
 		request_show(request, found[i]);
+		stream_drain(d);
+		stream_repeats(d, id);
 		registry_drop(d, id);
 	}
 	return r < 0 ? r : 0;

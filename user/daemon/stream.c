@@ -150,6 +150,10 @@ static int on_event(const struct bh_event *event, size_t size, void *data)
 		return r;
 	}
 	entry = registry_find(d, event->compartment, event->generation);
+	if (event->bits & BH_EVENT_REPEATED) {
+		publish_event(d, entry, event);
+		return r;
+	}
 	account(d, entry, event);
 	publish_event(d, entry, event);
 	if (event->hook == BH_HOOK_CGROUP_MOVE)
@@ -174,6 +178,20 @@ bool stream_drain(struct daemon *d)
 	if (r >= 0)
 		d->emptied = true;
 	return r >= 0;
+}
+
+static int on_repeat(const struct bh_event *event, size_t size, void *data)
+{
+	struct daemon *d = data;
+
+	if (event_check(event, size) == 0)
+		publish_event(d, registry_find(d, event->compartment, event->generation), event);
+	return 0;
+}
+
+void stream_repeats(struct daemon *d, __u32 compartment)
+{
+	kern_folds_take(d->kern, compartment, on_repeat, d);
 }
 
 static int on_ring(sd_event_source *source _unused_, int fd _unused_, uint32_t events _unused_,

@@ -265,7 +265,9 @@ static int on_tick(sd_event_source *source _unused_, uint64_t usec _unused_, voi
 	struct error error = {0};
 	int r;
 
-	stream_drain(d);
+	/* What is repeated comes after what it repeats. */
+	if (stream_drain(d))
+		stream_repeats(d, 0);
 	for (__u32 id = 1; d->emptied && id < BH_MAX_COMPARTMENTS; id++)
 		settle_losses(d, id);
 	d->emptied = false;

@@ -33,8 +33,10 @@ struct btf;
 	X(QUERIES, "bh_queries")               \
 	X(METAS, "bh_metas")                   \
 	X(REVOKED, "bh_revoked")               \
+	X(FOLDS, "bh_folds")                   \
 	X(ASK, "data_ask")                     \
-	X(CACHE, "data_cache")
+	X(CACHE, "data_cache")                 \
+	X(FOLD_NS, "data_fold")
 
 #define KERN_MAP_ENUM_(name, text) KERN_MAP_##name,
 enum kern_map { KERN_MAPS(KERN_MAP_ENUM_) KERN_MAP_COUNT };
@@ -69,7 +71,9 @@ struct kern {
 	int progs[KERN_PROG_COUNT];
 	volatile __u32 *ask; /* the kernel programs' bh_ask, mapped */
 	volatile struct bh_cache *cache;
-	struct btf *btf; /* the kernel's, read when first asked for: it takes long */
+	volatile __u64 *fold_ns;
+	struct bh_fold *folds; /* the map's memory */
+	struct btf *btf;       /* the kernel's, read when first asked for: it takes long */
 	int lock_fd;
 	bool locked;
 };
@@ -80,6 +84,8 @@ int kern_load(struct error *error);
 /* SHA-256 of the built-in object. */
 void kern_digest(__u8 digest[32]);
 bool kern_has_hook(const struct btf *btf, const char *hook);
+
+#define KERN_FOLDS_SIZE (BH_FOLDS * sizeof(struct bh_fold))
 
 int kern_meta_read(struct kern *kern, struct bh_meta *ret);
 int kern_meta_write(struct kern *kern, const struct bh_meta *meta);

@@ -109,11 +109,16 @@ static size_t page_size(void)
 }
 
 /* NULL and errno. */
-static volatile void *map_variable(int fd)
+static void *map_memory(int fd, size_t size)
 {
-	void *p = mmap(NULL, page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	return p == MAP_FAILED ? NULL : p;
+}
+
+static volatile void *map_variable(int fd)
+{
+	return map_memory(fd, page_size());
 }
 
 static void unmap_variable(volatile void *variable)
@@ -142,7 +147,9 @@ static int adopt_objects(struct kern *kern, struct error *error)
 	}
 	kern->ask = map_variable(kern->maps[KERN_MAP_ASK]);
 	kern->cache = map_variable(kern->maps[KERN_MAP_CACHE]);
-	if (!kern->ask || !kern->cache)
+	kern->fold_ns = map_variable(kern->maps[KERN_MAP_FOLD_NS]);
+	kern->folds = map_memory(kern->maps[KERN_MAP_FOLDS], KERN_FOLDS_SIZE);
+	if (!kern->ask || !kern->cache || !kern->fold_ns || !kern->folds)
 		return error_set(error, errno, "cannot map the programs' variables: %s",
 				 strerror(errno));
 	return 0;
@@ -278,12 +285,22 @@ bool kern_cache_is_on(struct kern *kern)
 	return kern->cache->on;
 }
 
-/* For who suspects it, and for the tests, all of which run without it as well. */
-static bool cache_is_unwanted(void)
+/* For who suspects it, and for the tests, all of which run without the cache as well. */
+static bool is_unwanted(const char *what)
 {
-	const char *word = getenv("BULKHEAD_CACHE");
+	const char *word = getenv(what);
 
 	return word && strcmp(word, "off") == 0;
+}
+
+static void set_switches(struct kern *kern, bool loaded_now)
+{
+	bool no_cache = is_unwanted("BULKHEAD_CACHE"), no_fold = is_unwanted("BULKHEAD_FOLD");
+
+	if (loaded_now || no_cache)
+		kern_cache_switch(kern, !no_cache);
+	if (loaded_now || no_fold)
+		kern_fold_switch(kern, no_fold ? 0 : BH_FOLD_MS);
 }
 
 static int open_set(struct kern *kern, struct error *error)
@@ -303,8 +320,8 @@ static int open_set(struct kern *kern, struct error *error)
 		r = kern_rechecks_check(kern, error);
 	if (r == 0)
 		r = kern_superblocks_fixed(kern, error);
-	if (r == 0 && (!there || cache_is_unwanted()))
-		kern_cache_switch(kern, !cache_is_unwanted());
+	if (r == 0)
+		set_switches(kern, !there);
 	return r;
 }
 
@@ -351,6 +368,9 @@ void kern_close(struct kern *kern)
 			close(kern->progs[i]);
 	unmap_variable(kern->ask);
 	unmap_variable(kern->cache);
+	unmap_variable(kern->fold_ns);
+	if (kern->folds)
+		munmap(kern->folds, KERN_FOLDS_SIZE);
 	if (kern->lock_fd >= 0)
 		close(kern->lock_fd);
 	btf__free(kern->btf);

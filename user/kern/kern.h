@@ -61,6 +61,9 @@ void kern_close(struct kern *kern);
  * stands in the environment. Never on a kernel that does not tell of names that change. */
 void kern_cache_switch(struct kern *kern, bool on);
 bool kern_cache_is_on(struct kern *kern);
+/* How long the same refusal is only counted after it was reported; 0: each is. In a set that was just loaded BH_FOLD_MS,
+ * unless BULKHEAD_FOLD=off stands in the environment. */
+void kern_fold_switch(struct kern *kern, unsigned int ms);
 /* Detaches and unpins everything; -EBUSY while a compartment is not released. */
 int kern_unload(struct kern *kern, struct error *error);
 /* Exclusive advisory lock over all changes of the set and its maps, with a deadline. Recursion is
@@ -222,5 +225,11 @@ int kern_ring_open(struct kern *kern, kern_event_fn fn, void *data, struct kern_
 void kern_ring_close(struct kern_ring *ring);
 int kern_ring_fd(struct kern_ring *ring);      /* poll it for input */
 int kern_ring_consume(struct kern_ring *ring); /* number of events, or -errno; never blocks */
+/*
+ * Takes the repeats that nobody told of, and hands each kind's to fn as an event (BH_EVENT_REPEATED): those of a
+ * compartment (an id may have been another's before: see the event's generation), or with 0 those that nobody goes on
+ * repeating. What fn answers with but 0 ends it.
+ */
+int kern_folds_take(struct kern *kern, __u32 compartment, kern_event_fn fn, void *data);
 
 #endif

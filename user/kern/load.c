@@ -183,6 +183,8 @@ static const char *map_pin(const struct bpf_map *map)
 		return "data_ask";
 	if (strstr(name, ".data.cache"))
 		return "data_cache";
+	if (strstr(name, ".data.fold"))
+		return "data_fold";
 	return strchr(name, '.') ? NULL : name;
 }
 
