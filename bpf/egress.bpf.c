@@ -53,6 +53,12 @@ static __always_inline bool bh_is_stub(const struct bh_outlet *o, const struct b
 	return t->udp && t->port == o->stub4 && t->address[3] == BH_LOOPBACK4 && !t->six;
 }
 
+/* Before the table is asked, which costs more than all of this. */
+static __always_inline bool bh_may_have_outlet(const struct bh_target *t)
+{
+	return !t->udp || t->port == BH_PORT_DNS || (t->address[3] == BH_LOOPBACK4 && !t->six);
+}
+
 /* The port of its outlet; 0: there is none for that. UDP over IPv6 has one of its own: a socket's address cannot be
  * rewritten to a mapped one when it sends (udpv6_sendmsg: ENOTSUPP). */
 static __always_inline __u16 bh_outlet_port(const struct bh_outlet *o, const struct bh_target *t)
@@ -156,7 +162,7 @@ static __always_inline int bh_egress_judge(struct bpf_sock_addr *ctx, struct bh_
 	if (!bh_egress_subject(&s))
 		return BH_CG_ALLOW;
 	bh_target_read(ctx, hook6, &t);
-	outlet = s.mode == BH_MODE_ENFORCE ? bh_outlet_of(ctx, &s) : NULL;
+	outlet = s.mode == BH_MODE_ENFORCE && bh_may_have_outlet(&t) ? bh_outlet_of(ctx, &s) : NULL;
 	port = outlet ? bh_outlet_port(outlet, &t) : 0;
 	if (port && !bh_outlet_stands(ctx, &s, &t, port)) {
 		r->reason = BH_REASON_UNSURE_OUTLET;

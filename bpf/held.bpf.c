@@ -142,7 +142,7 @@ static __noinline long bh_judge_received_socket(const struct bh_subject *s, stru
 	struct unix_sock *own;
 
 	/* What a member made was judged when it was made, and when it connected. */
-	if (sk && bh_made_inside(s, sk))
+	if (sk && bh_maker_of(s, sk))
 		return 0;
 	own = sk ? bpf_skc_to_unix_sock(sk) : NULL;
 	if (own) {

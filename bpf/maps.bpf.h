@@ -183,13 +183,20 @@ struct {
 	__type(value, struct bh_label);
 } bh_labels SEC(".maps");
 
-/* Sockets made inside: serial of the maker's compartment. A socket can outlive it. What a listener accepts has
- * its mark. */
+/* A socket that was made inside. */
+struct bh_maker {
+	__u64 serial; /* of the maker's compartment, which the socket can outlive */
+	/* Do the compartment's cgroup programs judge where it leads? They follow the cgroup that a socket is born in,
+	 * for good; that is another one when its maker was moved. */
+	__u64 born_inside;
+};
+
+/* What a listener accepts has its mark, and its cgroup. */
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
 	__type(key, int);
-	__type(value, __u64);
+	__type(value, struct bh_maker);
 } bh_sockets SEC(".maps");
 
 struct {

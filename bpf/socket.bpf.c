@@ -59,13 +59,28 @@ int BPF_PROG(bh_socket_create, int family, int type, int protocol, int kern, int
 	return bh_refuse(&s, &r, NULL);
 }
 
+static __always_inline bool bh_is_inet(__u16 family)
+{
+	return family == AF_INET || family == AF_INET6;
+}
+
+/* Is its cgroup the compartment's, or below it? */
+static __noinline bool bh_is_born_inside(const struct bh_subject *s, struct sock *sk)
+{
+	struct bh_standing st = {};
+
+	st.cgroup = BPF_CORE_READ(sk, sk_cgrp_data.cgroup);
+	bpf_loop(BH_MAX_CGROUP_DEPTH, bh_standing_level, &st, 0);
+	return st.compartment == s->compartment;
+}
+
 SEC("lsm/socket_post_create")
 int BPF_PROG(bh_socket_made, struct socket *sock, int family, int type, int protocol, int kern,
 	     int ret)
 {
 	struct bh_subject s = {};
+	struct bh_maker *maker;
 	struct sock *sk;
-	__u64 *maker;
 
 	if (ret || kern || bh_subject_member(&s) != BH_SUBJECT_SOME)
 		return ret;
@@ -73,8 +88,10 @@ int BPF_PROG(bh_socket_made, struct socket *sock, int family, int type, int prot
 	if (!sk)
 		return 0;
 	maker = bpf_sk_storage_get(&bh_sockets, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-	if (maker)
-		*maker = s.serial;
+	if (maker) {
+		maker->born_inside = bh_is_inet(family) && bh_is_born_inside(&s, sk);
+		maker->serial = s.serial;
+	}
 	return 0; /* without its mark the socket is judged as an outsider's */
 }
 
@@ -86,27 +103,12 @@ static __always_inline __u16 bh_socket_family(struct socket *sock)
 	return sk ? sk->__sk_common.skc_family : AF_UNSPEC;
 }
 
-static __always_inline bool bh_made_inside(const struct bh_subject *s, struct sock *sk)
+/* NULL: it was not made inside. */
+static __always_inline struct bh_maker *bh_maker_of(const struct bh_subject *s, struct sock *sk)
 {
-	__u64 *maker = bpf_sk_storage_get(&bh_sockets, sk, 0, 0);
+	struct bh_maker *maker = bpf_sk_storage_get(&bh_sockets, sk, 0, 0);
 
-	return maker && *maker == s->serial;
-}
-
-static __always_inline bool bh_is_inet(__u16 family)
-{
-	return family == AF_INET || family == AF_INET6;
-}
-
-/* Do the compartment's cgroup programs judge where it leads? They follow the cgroup that it was born in, which is
- * another one when its maker was moved. */
-static __noinline bool bh_is_born_inside(const struct bh_subject *s, struct sock *sk)
-{
-	struct bh_standing st = {};
-
-	st.cgroup = BPF_CORE_READ(sk, sk_cgrp_data.cgroup);
-	bpf_loop(BH_MAX_CGROUP_DEPTH, bh_standing_level, &st, 0);
-	return st.compartment == s->compartment;
+	return maker && maker->serial == s->serial ? maker : NULL;
 }
 
 /* Of a family whose destinations are judged elsewhere, or not at all: unix by the peer, in
@@ -114,18 +116,19 @@ static __noinline bool bh_is_born_inside(const struct bh_subject *s, struct sock
 static __always_inline bool bh_is_judged_elsewhere(const struct bh_subject *s, struct socket *sock,
 						   __u16 family)
 {
-	struct bh_policy *policy;
 	struct sock *sk = sock->sk;
+	struct bh_policy *policy;
+	struct bh_maker *maker;
 
 	if (family == AF_UNIX)
 		return true;
-	if (!sk || !bh_made_inside(s, sk))
+	maker = sk ? bh_maker_of(s, sk) : NULL;
+	if (!maker)
 		return false;
 	if (family == AF_NETLINK)
 		return true;
 	policy = bh_policy_of(s);
-	return bh_is_inet(family) && policy && policy->flags & BH_POLICY_INET &&
-	       bh_is_born_inside(s, sk);
+	return bh_is_inet(family) && policy && policy->flags & BH_POLICY_INET && maker->born_inside;
 }
 
 /* Destination into the refusal: port in host order, address bytes in the tail. */
@@ -314,7 +317,7 @@ static __noinline long bh_judge_unix(const struct bh_subject *s, struct sock *ot
 	struct unix_sock *peer;
 	long ret;
 
-	if (bh_made_inside(s, other))
+	if (bh_maker_of(s, other))
 		return 0;
 	r->perms = BH_PERM_CONNECT;
 	peer = bpf_skc_to_unix_sock(other);
