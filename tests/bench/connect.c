@@ -2,7 +2,7 @@
 /*
  * What a connection costs who is inside: connect(2) of UDP, which sends nothing, and a TCP connection made, taken and
  * closed over loopback. Each against the same with one empty program on connect4 of the cgroup, and with one that
- * refuses and does nothing else.
+ * refuses and does nothing else. Of refusals, the first of a kind, whose event is told, and the same again, which is folded.
  */
 #include "kern/harness.h"
 
@@ -23,6 +23,8 @@
 #define TURNS 500  /* events of one batch fit the ring */
 #define SETTLE_S 6 /* asynchronous work after boot inflates the first figures */
 
+#define FOLD_MS 600000 /* longer than it all takes */
+
 #define SYNTHETIC "198.18.0.1"
 #define OUTSIDE "203.0.113.9"
 
@@ -32,6 +34,7 @@ struct work {
 	int port;
 	int listener; /* of TCP */
 	int result;   /* of connect(2), errno */
+	bool varied;  /* another port each time: each refusal is the first of its kind */
 };
 
 /* Shared with who measures. */
@@ -42,7 +45,9 @@ static struct shared {
 
 static struct sockaddr_in address_of(const struct work *work)
 {
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)work->port)};
+	static int turn;
+	int port = work->varied ? work->port + ++turn : work->port;
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
 
 	inet_pton(AF_INET, work->to, &at.sin_addr);
 	return at;
@@ -92,8 +97,11 @@ static void wait_word(volatile int *word, int value)
 static int do_batches(void *data)
 {
 	const struct work *work = data;
-	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	int fd;
 
+	/* By then it was moved: a socket stays with the cgroup it was born in. */
+	wait_word(&shared->go, 1);
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
 	for (int i = 0; i <= BATCHES; i++) {
 		double start;
 
@@ -112,13 +120,19 @@ static int do_batches(void *data)
 }
 
 /* Median over batches but the first, in nanoseconds a turn. */
-static double measure(struct cell *cell, int cgroup_fd, const struct work *work)
+static double measure(struct cell *cell, bool inside, const struct work *work)
 {
 	double batch[BATCHES];
 	pid_t pid;
 
 	shared->go = shared->done = 0;
-	pid = cell_spawn(cell, cgroup_fd, do_batches, (void *)work);
+	/* An outsider who was cloned into its cgroup would bear a label that says so. */
+	pid = cell_spawn(cell, inside ? cell->cgroup_fd : -1, do_batches, (void *)work);
+	if (!inside && cell_move(cell->beside, pid) < 0)
+		exit(1);
+	/* As the agent does: else everybody's cgroup is asked at each hook. */
+	usleep(100000);
+	cell_settle(cell);
 	for (int i = 0; i <= BATCHES; i++) {
 		shared->go = i + 1;
 		wait_word(&shared->done, i + 1);
@@ -188,31 +202,46 @@ static void measure_beside(struct cell *cell, struct work work, double ret[3])
 {
 	int link;
 
-	ret[0] = measure(cell, cell->beside_fd, &work);
+	ret[0] = measure(cell, false, &work);
 	link = attach_empty_connect(cell->beside_fd, 1);
-	ret[1] = measure(cell, cell->beside_fd, &work);
+	ret[1] = measure(cell, false, &work);
 	close(link);
 	link = attach_empty_connect(cell->beside_fd, 0);
 	work.result = EPERM;
-	ret[2] = measure(cell, cell->beside_fd, &work);
+	ret[2] = measure(cell, false, &work);
 	close(link);
 }
 
-static void say(const char *what, const double beside[3], double inside, double allowed)
+static void say(const char *what, const double beside[3], const double inside[3])
 {
 	printf("%s %.0f: empty program +%.0f; refused by an empty one %.0f, inside with its event "
-	       "%.0f "
-	       "(%.2f), ",
-	       what, beside[0], beside[1] - beside[0], beside[2], inside, inside / beside[2]);
-	printf("redirected inside %.0f (%.2f of the empty program's)\n", allowed,
-	       allowed / beside[1]);
+	       "%.0f (%.2f), folded %.0f (%.2f), ",
+	       what, beside[0], beside[1] - beside[0], beside[2], inside[0], inside[0] / beside[2],
+	       inside[1], inside[1] / beside[2]);
+	printf("redirected inside %.0f (%.2f of the empty program's)\n", inside[2],
+	       inside[2] / beside[1]);
+}
+
+/* Refused, each the first of its kind; refused, all of one kind; let through. */
+static void measure_inside(struct cell *cell, const struct work *refused,
+			   const struct work *allowed, double ret[3])
+{
+	struct work work = *refused;
+
+	work.result = EACCES;
+	work.varied = true;
+	ret[0] = measure(cell, true, &work);
+	work.varied = false;
+	ret[1] = measure(cell, true, &work);
+	ret[2] = measure(cell, true, allowed);
 }
 
 int main(void)
 {
 	const struct cell_options options = {.flags = BH_POLICY_EGRESS};
-	struct work udp = {.type = SOCK_DGRAM, .to = "127.0.0.1"}, tcp = {.type = SOCK_STREAM};
-	double beside[3], inside, allowed;
+	struct work udp = {.type = SOCK_DGRAM, .to = "127.0.0.1"}, tcp = {.type = SOCK_STREAM},
+		    allowed;
+	double beside[3], inside[3];
 	struct error error = {};
 	struct cell *cell;
 	struct kern *kern;
@@ -224,6 +253,7 @@ int main(void)
 		fprintf(stderr, "%s\n", error.text);
 		return 1;
 	}
+	kern_fold_switch(kern, FOLD_MS);
 	cell = cell_new(kern, &options);
 	tcp.listener = listener_open(SOCK_STREAM);
 	stub = listener_open(SOCK_DGRAM);
@@ -233,24 +263,20 @@ int main(void)
 
 	udp.port = port_of(stub);
 	measure_beside(cell, udp, beside);
-	inside = measure(
-		cell, cell->cgroup_fd,
-		&(struct work){.type = SOCK_DGRAM, .to = OUTSIDE, .port = 443, .result = EACCES});
-	allowed = measure(cell, cell->cgroup_fd,
-			  &(struct work){.type = SOCK_DGRAM, .to = OUTSIDE, .port = 53});
-	say("udp connect", beside, inside, allowed);
+	measure_inside(cell, &(struct work){.type = SOCK_DGRAM, .to = OUTSIDE, .port = 1000},
+		       &(struct work){.type = SOCK_DGRAM, .to = OUTSIDE, .port = 53}, inside);
+	say("udp connect", beside, inside);
 
 	tcp.to = "127.0.0.1";
 	tcp.port = port_of(tcp.listener);
 	measure_beside(cell, tcp, beside);
+	allowed = tcp;
+	allowed.to = SYNTHETIC;
+	allowed.port = 443;
 	tcp.to = OUTSIDE;
-	tcp.port = 443;
-	tcp.result = EACCES;
-	inside = measure(cell, cell->cgroup_fd, &tcp);
-	tcp.to = SYNTHETIC;
-	tcp.result = 0;
-	allowed = measure(cell, cell->cgroup_fd, &tcp);
-	say("tcp connection", beside, inside, allowed);
+	tcp.port = 1000;
+	measure_inside(cell, &tcp, &allowed, inside);
+	say("tcp connection", beside, inside);
 	cell_free(cell);
 	kern_close(kern);
 	return 0;
