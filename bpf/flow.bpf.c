@@ -2,8 +2,10 @@
 /*
  * Connections on their way to the relay, and the wire.
  *
- *   sockops                   who connects where: told before the first segment, forgotten when nobody answered
- *   cgroup_skb                of sockets made inside nothing goes out, or comes in, but by the loopback device. The
+ *   sockops                   who connects where: told before the first segment, forgotten when nobody answered; which
+ *                             connections came from outside
+ *   cgroup_skb                of sockets made inside nothing goes out, or comes in, but by the loopback device, or at a
+ *                             port that the policy names: of who listens there, and what came. The
  *                             hooks above judge the address that a socket is given; a source route (IP_OPTIONS,
  *                             IP_RETOPTS), a device (IP_PKTINFO, SO_BINDTODEVICE) or a datagram that nobody asked for
  *                             goes another way. There, to a member's socket or an outlet alone: what was one when
@@ -11,6 +13,7 @@
  *                             datagram by who is connected.
  */
 #include "outlet.bpf.h"
+#include "listen.bpf.h"
 
 #define BH_LOOPBACK_IFINDEX 1 /* linux/if.h: each network namespace's */
 
@@ -66,6 +69,17 @@ static __always_inline void bh_flow_end(struct bpf_sock_ops *ctx, struct bpf_soc
 		bpf_map_delete_elem(&bh_flows, &key);
 }
 
+/* Said before the first packet of either. A socket whose connection came can be disconnected, and connect (AF_UNSPEC). */
+static __always_inline void bh_passage_begin(struct bpf_sock *sk, bool came)
+{
+	struct bh_maker *made = bpf_sk_storage_get(&bh_sockets, sk, 0, 0);
+
+	if (!made)
+		return;
+	made->came = came;
+	made->device = sk->bound_dev_if;
+}
+
 SEC("sockops")
 int bh_sockops(struct bpf_sock_ops *ctx)
 {
@@ -74,6 +88,10 @@ int bh_sockops(struct bpf_sock_ops *ctx)
 
 	if (!sk)
 		return 1;
+	if (ctx->op == BPF_SOCK_OPS_TCP_CONNECT_CB)
+		bh_passage_begin(sk, false);
+	else if (ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
+		bh_passage_begin(sk, true);
 	if (ctx->op == BPF_SOCK_OPS_TCP_CONNECT_CB && bh_egress_subject(&s))
 		bh_flow_begin(ctx, sk, &s);
 	else if (ctx->op == BPF_SOCK_OPS_STATE_CB && ctx->args[0] == BPF_TCP_SYN_SENT &&
@@ -143,6 +161,44 @@ static __always_inline bool bh_loop_allows(struct __sk_buff *skb, const struct b
 	return bh_stands(skb, s, &c, BH_OWNER_EITHER);
 }
 
+#define BH_IP4_HEADER 20
+
+/* Of who listens, and of what came: by these nobody is reached who did not ask. Which ports are named the policy says that
+ * is in force now. */
+static __always_inline bool bh_port_allows(struct __sk_buff *skb, const struct bh_subject *s,
+					   bool out)
+{
+	struct bh_port port = {};
+	struct bh_corner c = {};
+	__u32 at = 0;
+
+	/* Options could lead to somebody else: IPv4's here, those of IPv6 stand where TCP should. */
+	if (!bh_wire_read(skb, &c, &at) || c.udp || (!c.six && at != BH_IP4_HEADER))
+		return false;
+	if (c.six) {
+		port.port = bpf_ntohs(out ? c.tuple.ipv6.sport : c.tuple.ipv6.dport);
+		bh_port_six(&port, out ? c.tuple.ipv6.saddr : c.tuple.ipv6.daddr);
+	} else {
+		port.port = bpf_ntohs(out ? c.tuple.ipv4.sport : c.tuple.ipv4.dport);
+		bh_port_four(&port, out ? c.tuple.ipv4.saddr : c.tuple.ipv4.daddr);
+	}
+	return bh_is_named(s, &port);
+}
+
+/* A connection that came by loopback would leave the host by a device that its socket is bound to after that. */
+static __always_inline bool bh_passage_allows(struct __sk_buff *skb, struct bpf_sock *sk,
+					      const struct bh_maker *made,
+					      const struct bh_subject *s, bool out)
+{
+	struct bh_policy *policy = bh_policy_of(s);
+
+	if (made->came && made->device != sk->bound_dev_if)
+		return false;
+	if (policy && policy->flags & BH_POLICY_LOOPBACK && skb->ifindex == BH_LOOPBACK_IFINDEX)
+		return true;
+	return policy && policy->flags & BH_POLICY_LISTEN && bh_port_allows(skb, s, out);
+}
+
 /* Of a socket that a member made. One that is older than the policy, and was kept, goes on. */
 static __always_inline int bh_wire_judge(struct __sk_buff *skb, bool out)
 {
@@ -150,14 +206,20 @@ static __always_inline int bh_wire_judge(struct __sk_buff *skb, bool out)
 
 	struct bpf_sock *sk = skb->sk;
 	struct bh_subject s = {};
+	struct bh_maker *made;
 	struct bh_tally *tally;
-	__u64 *maker;
+	bool allowed;
 
 	if ((loops && !out) || !sk || !bh_egress_subject(&s) || s.mode != BH_MODE_ENFORCE)
 		return 1;
 	sk = bpf_sk_fullsock(sk);
-	maker = sk ? bpf_sk_storage_get(&bh_sockets, sk, 0, 0) : NULL;
-	if (!maker || *maker != s.serial || (loops && bh_loop_allows(skb, &s)))
+	made = sk ? bpf_sk_storage_get(&bh_sockets, sk, 0, 0) : NULL;
+	if (!made || made->serial != s.serial)
+		return 1;
+	allowed = made->came || sk->state == BPF_TCP_LISTEN
+			  ? bh_passage_allows(skb, sk, made, &s, out)
+			  : loops && bh_loop_allows(skb, &s);
+	if (allowed)
 		return 1;
 	tally = bpf_map_lookup_elem(&bh_tallies, &s.tally);
 	if (tally)

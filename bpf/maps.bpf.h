@@ -123,6 +123,17 @@ struct bh_aim {
 	struct bh_flow_key flow; /* port 0: it is none */
 };
 
+/* A socket that was made inside. It can outlive its maker's compartment. */
+struct bh_maker {
+	__u64 serial; /* of that compartment */
+	/* Do the compartment's cgroup programs judge where it leads? They follow the cgroup that a socket is born in,
+	 * for good; that is another one when its maker was moved. */
+	__u32 born_inside;
+	__u32 came;   /* its connection is one that a listener took */
+	__u32 device; /* that it was bound to then */
+	__u32 pad;
+};
+
 /* Links whose every name but the first was given inside. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -182,14 +193,6 @@ struct {
 	__type(key, int);
 	__type(value, struct bh_label);
 } bh_labels SEC(".maps");
-
-/* A socket that was made inside. */
-struct bh_maker {
-	__u64 serial; /* of the maker's compartment, which the socket can outlive */
-	/* Do the compartment's cgroup programs judge where it leads? They follow the cgroup that a socket is born in,
-	 * for good; that is another one when its maker was moved. */
-	__u64 born_inside;
-};
 
 /* What a listener accepts has its mark, and its cgroup. */
 struct {
@@ -361,6 +364,14 @@ struct {
 	__type(key, struct bh_flow_key);
 	__type(value, struct bh_flow);
 } bh_flows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, BH_MAX_PORTS);
+	__type(key, struct bh_port);
+	__type(value, __u32);
+} bh_ports SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);

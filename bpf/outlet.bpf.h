@@ -71,13 +71,14 @@ struct bh_corner {
 static __always_inline bool bh_is_of(const struct bh_subject *s, struct bpf_sock *sk,
 				     enum bh_owner owner)
 {
+	struct bh_maker *made;
 	__u64 *serial;
 
 	serial = owner == BH_OWNER_MEMBER ? NULL : bpf_sk_storage_get(&bh_outlet_sockets, sk, 0, 0);
 	if (serial && *serial == s->serial)
 		return true;
-	serial = owner == BH_OWNER_AGENT ? NULL : bpf_sk_storage_get(&bh_sockets, sk, 0, 0);
-	return serial && *serial == s->serial;
+	made = owner == BH_OWNER_AGENT ? NULL : bpf_sk_storage_get(&bh_sockets, sk, 0, 0);
+	return made && made->serial == s->serial;
 }
 
 /* Whose socket would take what is sent there: the kernel's own search for it. `ctx` is a program's. */

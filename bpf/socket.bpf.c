@@ -8,8 +8,9 @@
  *   socket_connect            of what is not unix: refused, unless it was made inside and born in the compartment's
  *                             cgroup, whose programs say where it leads (egress.bpf.c)
  *   socket_sendmsg            with a destination or MSG_FASTOPEN: the same; of what is revoked
- *   socket_bind               to loopback or no address; to a port that is named with loopback: own alone
- *   socket_listen             with loopback: own
+ *   socket_bind               to loopback or no address, to a port with loopback: own alone; TCP to a port that the policy
+ *                             names
+ *   socket_listen             with loopback: own; at a port that the policy names
  *   socket_setsockopt         groups, which the kernel tells the network of; source routes; sharing a port, by which
  *                             members would have what is sent to others
  *   unix_stream_connect       by the peer's own place, its abstract name, or made inside
@@ -18,6 +19,7 @@
 #include "held.bpf.h"
 #include "nested.bpf.h"
 #include <bpf/bpf_endian.h>
+#include "listen.bpf.h"
 
 static __always_inline bool bh_may_make(const struct bh_subject *s, int family, int type,
 					int protocol)
@@ -196,7 +198,7 @@ int BPF_PROG(bh_socket_sendmsg, struct socket *sock, struct msghdr *msg, int siz
 	return bh_refuse_inet(&s, &r, sock, msg->msg_name);
 }
 
-static __always_inline bool bh_may_listen(const struct bh_subject *s)
+static __always_inline bool bh_has_loopback(const struct bh_subject *s)
 {
 	struct bh_policy *policy = bh_policy_of(s);
 
@@ -211,7 +213,7 @@ static __noinline bool bh_may_bind(const struct bh_subject *s, const void *addre
 	__u32 *words = a.sin6_addr.in6_u.u6_addr32;
 
 	if (!address || bpf_probe_read_kernel(&a, sizeof(a), address) ||
-	    (a.sin6_port && !bh_may_listen(s)))
+	    (a.sin6_port && !bh_has_loopback(s)))
 		return false;
 	if (a.sin6_family != AF_INET6)
 		/* sockaddr_in: the address follows the port, where sin6_flowinfo stands. */
@@ -223,6 +225,36 @@ static __noinline bool bh_may_bind(const struct bh_subject *s, const void *addre
 	       (!words[3] || (words[3] & bpf_htonl(0xff000000)) == bpf_htonl(0x7f000000));
 }
 
+/* UDP never: who has a socket there may send to anybody (flow.bpf.c judges what TCP has begun). */
+static __noinline bool bh_may_bind_port(const struct bh_subject *s, const void *address)
+{
+	struct bh_port port = {};
+	struct sockaddr_in6 a = {};
+
+	if (!address || bpf_probe_read_kernel(&a, sizeof(a), address))
+		return false;
+	port.port = bpf_ntohs(a.sin6_port);
+	if (a.sin6_family == AF_INET6)
+		bh_port_six(&port, a.sin6_addr.in6_u.u6_addr32);
+	else
+		bh_port_four(&port, a.sin6_flowinfo);
+	return bh_is_named(s, &port);
+}
+
+/* Where it is bound to. While listen(2) waits for the socket another thread may change that: packets ask again. */
+static __noinline bool bh_may_listen_port(const struct bh_subject *s, struct socket *trusted)
+{
+	struct sock *sk = BH_READONLY(struct socket, trusted)->sk;
+	struct bh_port port = {};
+
+	port.port = sk->__sk_common.skc_num;
+	if (sk->__sk_common.skc_family == AF_INET)
+		bh_port_four(&port, sk->__sk_common.skc_rcv_saddr);
+	else
+		bh_port_six(&port, sk->__sk_common.skc_v6_rcv_saddr.in6_u.u6_addr32);
+	return bh_is_named(s, &port);
+}
+
 SEC("lsm/socket_bind")
 int BPF_PROG(bh_socket_bind, struct socket *sock, struct sockaddr *address, int length, int ret)
 {
@@ -232,7 +264,8 @@ int BPF_PROG(bh_socket_bind, struct socket *sock, struct sockaddr *address, int 
 	BH_ENTER(s, SOCKET_BIND, ret);
 	family = bh_socket_family(sock);
 	if (bh_is_judged_elsewhere(&s, sock, family) &&
-	    (!bh_is_inet(family) || bh_may_bind(&s, address)))
+	    (!bh_is_inet(family) || bh_may_bind(&s, address) ||
+	     (sock->type == SOCK_STREAM_TYPE && bh_may_bind_port(&s, address))))
 		return 0;
 	return bh_refuse_inet(&s, &r, sock, address);
 }
@@ -245,7 +278,9 @@ int BPF_PROG(bh_socket_listen, struct socket *sock, int backlog, int ret)
 
 	BH_ENTER(s, SOCKET_LISTEN, ret);
 	family = bh_socket_family(sock);
-	if (family == AF_UNIX || (bh_may_listen(&s) && bh_is_judged_elsewhere(&s, sock, family)))
+	if (family == AF_UNIX ||
+	    (bh_is_judged_elsewhere(&s, sock, family) &&
+	     (bh_has_loopback(&s) || (bh_is_inet(family) && bh_may_listen_port(&s, sock)))))
 		return 0;
 	return bh_refuse_inet(&s, &r, sock, NULL);
 }

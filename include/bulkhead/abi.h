@@ -129,8 +129,9 @@ enum bh_policy_flag {
 		1 << 3, /* a name may be appended to and not written; filled in by kern */
 	BH_POLICY_EGRESS = 1 << 4,   /* TCP and UDP sockets, whose destinations the outlets are */
 	BH_POLICY_LOOPBACK = 1 << 5, /* and what members listen on at loopback */
+	BH_POLICY_LISTEN = 1 << 6,   /* ports are named (bh_ports) that members listen at */
 };
-#define BH_POLICY_INET (BH_POLICY_EGRESS | BH_POLICY_LOOPBACK)
+#define BH_POLICY_INET (BH_POLICY_EGRESS | BH_POLICY_LOOPBACK | BH_POLICY_LISTEN)
 
 /* Files that rules deny by their whole name are pinned (bh_pins). While not all of them are, such rules
  * count as patterns do: older hard links of any file are refused. */
@@ -260,6 +261,14 @@ struct bh_flow {
 	__u16 port;    /* host byte order */
 	__u16 member;
 	__u32 pad;
+};
+
+/* A TCP port that a policy lets members listen at. */
+struct bh_port {
+	__u32 address[4]; /* IPv4 mapped; network byte order; all 0: every address, and none */
+	__u32 generation; /* the policy's */
+	__u16 port;	  /* host byte order */
+	__u16 pad;
 };
 
 /* The relay's fence: the table of addresses, by the longest prefix. Network byte order. */
@@ -441,6 +450,7 @@ BH_ASSERT_SIZE(struct bh_outlet_key, 16);
 BH_ASSERT_SIZE(struct bh_outlet, 32);
 BH_ASSERT_SIZE(struct bh_flow_key, 16);
 BH_ASSERT_SIZE(struct bh_flow, 32);
+BH_ASSERT_SIZE(struct bh_port, 24);
 BH_ASSERT_SIZE(struct bh_event, 112);
 BH_ASSERT_SIZE(struct bh_fold, 384);
 BH_ASSERT_SIZE(struct bh_cache, 16);

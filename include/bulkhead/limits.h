@@ -87,6 +87,11 @@
 /* Connections on their way to the relay, which takes them within milliseconds. At the bound: the oldest ones make
  * room, and the relay resets what it cannot find. */
 #define BH_MAX_FLOWS 65536
+/* Ports that one policy names to listen at, an address each: a provider has one or two. At the bound: the policy does
+ * not load. */
+#define BH_MAX_LISTEN 64
+/* And of all generations: two of 500 compartments that name all they may. At the bound: attach, run and reload fail. */
+#define BH_MAX_PORTS 65536
 /* Rows of the relay's fence for one family, and resolvers (twice: TCP and UDP): the table has 60, an operator names
  * eight of each. At the bound: the relay does not start. */
 #define BH_MAX_FENCE 128

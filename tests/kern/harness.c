@@ -196,6 +196,8 @@ int cell_policy(struct cell *cell, const struct cell_options *options)
 		r = kern_policy_install(cell->kern, &automaton, &cell->generation, &error);
 	if (r == 0)
 		r = pins_take(cell->kern, rules, n, &mounts, cell->generation, &error);
+	if (r == 0 && o->nports)
+		r = kern_ports_set(cell->kern, cell->generation, o->ports, o->nports);
 	automaton_done(&automaton);
 	mounts_done(&mounts);
 	return r < 0 ? complain(&error, "install", r) : 0;

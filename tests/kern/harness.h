@@ -49,7 +49,9 @@ struct cell_options {
 	size_t nrules;
 	__u64 caps;
 	enum bh_mode mode;
-	__u32 flags; /* BH_POLICY_* */
+	__u32 flags;		     /* BH_POLICY_* */
+	const struct bh_port *ports; /* with BH_POLICY_LISTEN */
+	size_t nports;
 };
 
 int fixture_make(void);
@@ -164,7 +166,7 @@ extern const struct test_case prove_cases[], spread_cases[], sockets_cases[], pl
 	credentials_cases[], watch_cases[], nested_cases[], escape_cases[], loss_cases[],
 	table_cases[], race_cases[], swap_cases[], agent_cases[], learnt_cases[], cache_cases[],
 	append_cases[], received_cases[], recheck_cases[], views_cases[], outlets_cases[],
-	loopback_cases[], wire_cases[], fence_cases[], run_cases[], fold_cases[];
+	loopback_cases[], wire_cases[], fence_cases[], run_cases[], fold_cases[], listen_cases[];
 /* One case a row of the table of hooks; calls case_report itself. */
 void hook_cases(struct kern *kern, bool mutate);
 

@@ -17,7 +17,7 @@ static const struct test_case *const suites[] = {
 	watch_cases,	nested_cases,	escape_cases,  loss_cases,    table_cases,
 	race_cases,	swap_cases,	agent_cases,   learnt_cases,  cache_cases,
 	append_cases,	received_cases, recheck_cases, views_cases,   outlets_cases,
-	loopback_cases, wire_cases, fence_cases, run_cases, fold_cases};
+	loopback_cases, wire_cases, fence_cases, run_cases, fold_cases, listen_cases};
 
 static void run_case(struct kern *kern, const struct test_case *c, bool mutate)
 {

@@ -189,6 +189,8 @@ int kern_policy_clear(struct kern *kern, __u32 generation)
 		waited = wait_for_deciders(kern, index);
 	remove_starts(kern, generation);
 	kern_pins_forget(kern, generation);
+	if (head.generation == generation && head.flags & BH_POLICY_LISTEN)
+		kern_ports_forget(kern, generation);
 	if (head.generation && head.generation != generation)
 		return 0;
 	head.generation = 0;

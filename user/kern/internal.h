@@ -26,6 +26,7 @@ struct btf;
 	X(OUTLETS, "bh_outlets")               \
 	X(OUTLET_SOCKETS, "bh_outlet_sockets") \
 	X(FLOWS, "bh_flows")                   \
+	X(PORTS, "bh_ports")                   \
 	X(FENCE4, "bh_fence4")                 \
 	X(FENCE6, "bh_fence6")                 \
 	X(RESOLVERS, "bh_resolvers")           \
@@ -138,6 +139,9 @@ int kern_table_get(struct kern *kern, const struct automaton *a, const struct bh
 /* Attaches a program to a cgroup (a descriptor of it), pinned at `path`; one that is pinned there is let stand. */
 int kern_cgroup_link(struct kern *kern, enum kern_prog prog, int cgroup_fd, int attach_type,
 		     const char *path);
+/* --- ports.c --- */
+/* Forgets which ports a generation names. */
+void kern_ports_forget(struct kern *kern, __u32 generation);
 /* --- pins.c --- */
 /* Forgets what a generation denies, and files and names that no other generation speaks of. */
 void kern_pins_forget(struct kern *kern, __u32 generation);

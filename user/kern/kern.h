@@ -104,6 +104,10 @@ int kern_policy_install(struct kern *kern, const struct automaton *automaton, __
  * no compartment may name it any more. Removed also when it could not wait: that error is the answer. */
 int kern_policy_remove(struct kern *kern, __u32 generation);
 
+/* Ports that a generation names, which is installed and not in force yet; it has BH_POLICY_LISTEN. -ENOSPC. They go with
+ * it. */
+int kern_ports_set(struct kern *kern, __u32 generation, const struct bh_port *ports, size_t nports);
+
 /* --- files with several names --- */
 /* The files behind n descriptors of this process (O_PATH ones too). */
 int kern_inodes(struct kern *kern, const int *fds, size_t n, struct bh_inode *ret,
