@@ -54,11 +54,11 @@ FUZZ_SRC := $(patsubst %,tests/diff/%.c,draw globs paths world reference answer)
 	    $(patsubst %,user/policy/%.c,automaton blame dfa glob glob_check glob_match links minimise nfa nfa_share table)
 $(BUILD)/tests/fuzz/globs: tests/fuzz/globs.c $(FUZZ_SRC)
 $(BUILD)/tests/fuzz/destination: tests/fuzz/destination.c user/base/log.c \
-	$(patsubst %,user/policy/%.c,address address_table destination)
+	$(patsubst %,user/policy/%.c,address address_table destination listen port)
 $(BUILD)/tests/fuzz/answer: tests/fuzz/answer.c user/base/log.c user/egress/answer.c user/egress/book.c \
-	$(patsubst %,user/policy/%.c,address address_table destination)
-$(BUILD)/tests/fuzz/hello: tests/fuzz/hello.c user/egress/hello.c user/policy/destination.c
-$(BUILD)/tests/fuzz/ask: tests/fuzz/ask.c user/egress/ask.c user/policy/destination.c
+	$(patsubst %,user/policy/%.c,address address_table destination port)
+$(BUILD)/tests/fuzz/hello: tests/fuzz/hello.c user/egress/hello.c $(patsubst %,user/policy/%.c,destination port)
+$(BUILD)/tests/fuzz/ask: tests/fuzz/ask.c user/egress/ask.c $(patsubst %,user/policy/%.c,destination port)
 $(BUILD)/tests/fuzz/answer: FUZZ_LIBS := -lldns
 $(FUZZ): $(wildcard tests/diff/*.h user/policy/*.h user/egress/*.h include/bulkhead/*.h)
 	@mkdir -p $(@D)

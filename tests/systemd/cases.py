@@ -21,6 +21,7 @@ import cases_run  # noqa: F401
 import cases_boot  # noqa: F401
 import cases_egress  # noqa: F401
 import cases_proxy  # noqa: F401
+import cases_listen  # noqa: F401
 import cases_host  # noqa: F401
 import harness
 

@@ -464,6 +464,7 @@ static void test_check_authority(void **state _unused_)
 static void test_check_network(void **state _unused_)
 {
 #define EGRESS "egress: [{to: 'a.example.com:443,80', discloses: 'x, y', max-upload: "
+#define LISTEN "members may, and whoever reaches them may connect to\n"
 #define LOOPBACK "  loopback: members may listen there, and connect to each other\n"
 	static const struct {
 		const char *mode, *network, *text;
@@ -488,9 +489,16 @@ static void test_check_network(void **state _unused_)
 		 "at most 1 KiB of x, y\n  proxy: by proxy.bulkhead.internal, too, port 3128 "
 		 "(CONNECT) or 1080 (SOCKS5)\n"},
 		{"audit", "{loopback: own}", LOOPBACK},
+		{"enforce", "{listen: ['[::1]:3000,3001', '*:80']}",
+		 "no shell authority\n  listen: " LISTEN "    [::1]:3000 [::1]:3001 *:80\n"},
+		{"enforce", "{loopback: own, listen: ['10.0.0.5:80']}",
+		 LOOPBACK "  listen: " LISTEN "    10.0.0.5:80\n"},
+		{"audit", "{listen: ['10.0.0.5:80']}",
+		 "  listen, which mode audit reports and does not bound:\n    10.0.0.5:80\n"},
 	};
 #undef EGRESS
 #undef LOOPBACK
+#undef LISTEN
 	char text[512], out[4096], path[32];
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

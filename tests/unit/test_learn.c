@@ -827,7 +827,7 @@ static void test_closed(void **state)
 	propose(bench);
 	assert_false(bench->learned.lacking);
 	expect(bench, "# NOT PROPOSED. Network: decide yourself what may be reached, under "
-		      "network: egress and loopback; stays refused:");
+		      "network: egress, loopback and listen; stays refused:");
 	expect(bench, "# NOT PROPOSED. Closed to every compartment");
 	expect(bench, "# NOT PROPOSED. Reaches a process outside");
 	expect_not(bench, "cgroup_attach_task");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What a policy lets be reached: how it arrives, its bounds, and how it is written out again. Mistakes with their
+/* What a policy lets be reached, and where members listen: how it arrives, its bounds, and how it is written out again. Mistakes with their
  * places are files of bad/, which test_policy loads. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -104,11 +104,87 @@ static void test_loopback(void **state)
 	}
 }
 
+#define LISTEN(list) HEAD "network: {listen: [" list "]}\n"
+
+static const struct {
+	const char *text;
+	const char *ports[8]; /* as they are written out */
+} listens[] = {
+	{LISTEN("'127.0.0.1:8080'"), {"127.0.0.1:8080"}},
+	{LISTEN("10.0.0.5:443"), {"10.0.0.5:443"}},
+	{LISTEN("'[::1]:3000,3001'"), {"[::1]:3000", "[::1]:3001"}},
+	{LISTEN("'*:8443', '[2001:db8::1]:1', '203.0.113.1:65535'"),
+	 {"*:8443", "[2001:db8::1]:1", "203.0.113.1:65535"}},
+	{LISTEN("'*:80', '[::1]:81', '10.0.0.5:81', '127.0.0.1:81'"),
+	 {"*:80", "[::1]:81", "10.0.0.5:81", "127.0.0.1:81"}},
+	{HEAD "network:\n  listen: ['*:53']\n  loopback: own\n", {"*:53"}},
+	{HEAD "network: {loopback: none, listen: ['*:80']}\n", {"*:80"}},
+	{EGRESS ONE("a.example.com:80", "1") "  listen: ['[::1]:1', '[::2]:1']\n",
+	 {"[::1]:1", "[::2]:1"}},
+	/* On either side of what is refused. */
+	{LISTEN("'198.17.255.255:1', '198.20.0.0:1', '223.255.255.255:1', '0.0.0.1:1'"),
+	 {"198.17.255.255:1", "198.20.0.0:1", "223.255.255.255:1", "0.0.0.1:1"}},
+	{LISTEN("'[fe7f::1]:1', '[fec0::1]:1', '[feff::1]:1', '[::fffe:a00:5]:1'"),
+	 {"[fe7f::1]:1", "[fec0::1]:1", "[feff::1]:1", "[::fffe:a00:5]:1"}},
+};
+
+static void check_listen(const struct policy *policy, size_t row)
+{
+	char text[LISTEN_TEXT_SIZE];
+	size_t i;
+
+	for (i = 0; listens[row].ports[i]; i++) {
+		assert_true(i < policy->nlisten);
+		listen_format(&policy->listen[i].at, text);
+		assert_string_equal(text, listens[row].ports[i]);
+	}
+	assert_int_equal(policy->nlisten, i);
+}
+
+static void test_listen(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_OF(listens); i++) {
+		struct policy *policy = load_text(listens[i].text);
+
+		check_listen(policy, i);
+		policy_free(policy);
+	}
+}
+
+static char *ports(unsigned int count)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&text, &size);
+
+	assert_non_null(to);
+	fputs(HEAD "network:\n  listen:\n", to);
+	for (; count; count--)
+		fprintf(to, "    - '[::1]:%u'\n", count);
+	fclose(to);
+	return text;
+}
+
+static void test_listen_count(void **state)
+{
+	_cleanup_free_ char *most = ports(BH_MAX_LISTEN), *more = ports(BH_MAX_LISTEN + 1);
+	struct policy *policy = load_text(most);
+
+	(void)state;
+	assert_int_equal(policy->nlisten, BH_MAX_LISTEN);
+	policy_free(policy);
+	expect_refusal(more, "t.yaml:70:7: more than 64 ports: ");
+}
+
 /* In both modes: audit tells of what enforce would refuse. */
 static const char all[] =
 	"version: 1\nname: t\nmode: audit\n"
 	"network:\n"
 	"  loopback: own\n"
+	"  listen: [\"*:8443\", '[::1]:3000,3001', 10.0.0.5:443]\n"
 	"  egress:\n"
 	"    - {to: \"api.example.com:443\", discloses: \"prompts, it's all\", max-upload: "
 	"200MiB}\n"
@@ -125,9 +201,9 @@ static const struct {
 	bool tls;
 	unsigned int line, column;
 } wanted[] = {
-	{"api.example.com:443", "prompts, it's all", 200 << 20, false, 7, 12},
-	{"*.example.org:443,8443", "a: \"b\" # c", 5ULL << 30, true, 8, 12},
-	{"c.example.net:80", "null", 1, false, 9, 11},
+	{"api.example.com:443", "prompts, it's all", 200 << 20, false, 8, 12},
+	{"*.example.org:443,8443", "a: \"b\" # c", 5ULL << 30, true, 9, 12},
+	{"c.example.net:80", "null", 1, false, 10, 11},
 };
 
 static void check_all(const struct policy *policy)
@@ -137,6 +213,7 @@ static void check_all(const struct policy *policy)
 
 	assert_int_equal(policy->mode, BH_MODE_AUDIT);
 	assert_true(policy->loopback);
+	assert_int_equal(policy->nlisten, 4);
 	assert_int_equal(policy->negress, N_OF(wanted));
 	for (i = 0; i < N_OF(wanted); i++) {
 		destination_format(&policy->egress[i].to, to);
@@ -316,6 +393,11 @@ static void test_rewrite(void **state)
 		check_loopback(policy, i);
 		policy_free(policy);
 	}
+	for (i = 0; i < N_OF(listens); i++) {
+		policy = load_rewritten(listens[i].text);
+		check_listen(policy, i);
+		policy_free(policy);
+	}
 }
 
 /* Whatever becomes of the text, it loads or is refused with a place. */
@@ -352,6 +434,7 @@ int main(void)
 		cmocka_unit_test(test_count),	  cmocka_unit_test(test_discloses_bound),
 		cmocka_unit_test(test_mutations), cmocka_unit_test(test_include),
 		cmocka_unit_test(test_rewrite),	  cmocka_unit_test(test_loopback),
+		cmocka_unit_test(test_listen),	  cmocka_unit_test(test_listen_count),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

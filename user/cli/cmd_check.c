@@ -104,12 +104,32 @@ static void show_destinations(const struct policy *policy)
 		puts("  proxy: by " BOOK_PROXY ", too, port 3128 (CONNECT) or 1080 (SOCKS5)");
 }
 
+/* And who may come in. */
+static void show_ports(const struct policy *policy)
+{
+	char text[LISTEN_TEXT_SIZE];
+	size_t column;
+
+	if (policy->mode == BH_MODE_AUDIT)
+		puts("  listen, which mode audit reports and does not bound:");
+	else
+		puts("  listen: members may, and whoever reaches them may connect to");
+	column = (size_t)printf("   ");
+	for (size_t i = 0; i < policy->nlisten; i++) {
+		listen_format(&policy->listen[i].at, text);
+		put_word(&column, text);
+	}
+	putchar('\n');
+}
+
 static void show_network(const struct policy *policy)
 {
 	if (policy->loopback)
 		puts("  loopback: members may listen there, and connect to each other");
-	else if (!policy->negress)
+	else if (!policy->negress && !policy->nlisten)
 		puts("  network: none");
+	if (policy->nlisten)
+		show_ports(policy);
 	if (policy->negress)
 		show_destinations(policy);
 }

@@ -5,6 +5,7 @@
  */
 #include "enrol.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -47,6 +48,39 @@ static const __u32 proc_flags[] = {
 	[PROC_COMPARTMENT] = BH_POLICY_PROC_SELF | BH_POLICY_PROC_PEERS,
 };
 
+static struct bh_port port_of(const struct listen_at *at)
+{
+	struct bh_port port = {.port = at->port};
+
+	if (at->any)
+		return port;
+	if (at->address.family == ADDRESS_V6) {
+		memcpy(port.address, at->address.bytes, sizeof(port.address));
+	} else {
+		port.address[2] = htonl(0xffff);
+		memcpy(&port.address[3], at->address.bytes, sizeof(port.address[3]));
+	}
+	return port;
+}
+
+static int ports_take(struct kern *kern, const struct policy *policy, __u32 generation,
+		      struct error *error)
+{
+	struct bh_port ports[BH_MAX_LISTEN];
+	int r;
+
+	for (size_t i = 0; i < policy->nlisten; i++)
+		ports[i] = port_of(&policy->listen[i].at);
+	r = kern_ports_set(kern, generation, ports, policy->nlisten);
+	if (r == -ENOSPC)
+		return error_set(error, ENOSPC,
+				 "no room for the ports that the policy names to listen at: detach "
+				 "a compartment first");
+	return r ? error_set(error, -r, "cannot tell the kernel where members listen: %s",
+			     strerror(-r))
+		 : 0;
+}
+
 int policy_compile(const struct policy *policy, const struct mounts *mounts, struct kern *kern,
 		   __u32 *ret_generation, struct error *error)
 {
@@ -58,12 +92,15 @@ int policy_compile(const struct policy *policy, const struct mounts *mounts, str
 		return r;
 	automaton.head.flags = proc_flags[policy->proc] | (policy->nested ? BH_POLICY_NESTED : 0) |
 			       (policy->negress ? BH_POLICY_EGRESS : 0) |
-			       (policy->loopback ? BH_POLICY_LOOPBACK : 0);
+			       (policy->loopback ? BH_POLICY_LOOPBACK : 0) |
+			       (policy->nlisten ? BH_POLICY_LISTEN : 0);
 	automaton.head.caps = policy->caps;
 	r = kern_policy_install(kern, &automaton, &generation, error);
 	if (r)
 		return r;
 	r = pins_take(kern, policy->rules, policy->nrules, mounts, generation, error);
+	if (!r)
+		r = ports_take(kern, policy, generation, error);
 	if (r)
 		kern_policy_remove(kern, generation);
 	else

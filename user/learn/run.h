@@ -54,8 +54,8 @@ struct rename {
 	  "A credential by deny/credentials: the workload used it; decide yourself")            \
 	X(DENIED, false, "Denied by a rule of the policy, which stays")                         \
 	X(NETWORK, false,                                                                       \
-	  "Network: decide yourself what may be reached, under network: egress and loopback; "  \
-	  "stays refused")                                                                      \
+	  "Network: decide yourself what may be reached, under network: egress, loopback and "  \
+	  "listen; stays refused")                                                              \
 	X(PROC, false,                                                                          \
 	  "/proc of another process: no rule opens it, and proc: compartment only a member's")  \
 	X(OUTSIDER, false, "Reaches a process outside: no rule allows it")                      \

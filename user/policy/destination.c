@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include "port.h"
 
 #define LABEL_MAX 63
 #define DNS_PORT 53
@@ -165,31 +166,6 @@ static int take_name(const char *text, size_t length, struct destination *ret,
 	return 0;
 }
 
-/* A port from `at` on; *ret_end behind it. */
-static int take_port(const char *text, size_t at, size_t length, size_t *ret_end, __u16 *ret,
-		     struct destination_fault *fault)
-{
-	size_t end = at;
-	__u32 port = 0;
-
-	for (; end < length && is_digit(text[end]) && port <= 0xffff; end++)
-		port = 10 * port + (__u32)(text[end] - '0');
-	if (end < length && is_digit(text[end]))
-		return refuse(fault, at, "a port is 1 to 65535");
-	if (end < length && text[end] == '-')
-		return refuse(fault, end, "no range of ports: name each, with commas");
-	if (end < length && text[end] != ',')
-		return refuse(fault, end,
-			      "a port is decimal digits, and a comma stands between two");
-	if (end == at)
-		return refuse(fault, at, "no port: there is none by default, write name:443");
-	if (text[at] == '0' || port > 0xffff)
-		return refuse(fault, at, "a port is 1 to 65535, without zeros in front");
-	*ret = (__u16)port;
-	*ret_end = end;
-	return 0;
-}
-
 static int take_ports(const char *text, size_t at, size_t length, struct destination *ret,
 		      struct destination_fault *fault)
 {
@@ -198,7 +174,7 @@ static int take_ports(const char *text, size_t at, size_t length, struct destina
 	int r;
 
 	for (;; at = end + 1) {
-		r = take_port(text, at, length, &end, &port, fault);
+		r = port_parse(text, at, length, PORT_ABSENT "name:443", &end, &port, fault);
 		if (r < 0)
 			return r;
 		if (port == DNS_PORT)
@@ -226,7 +202,7 @@ int destination_parse(const char *text, size_t length, struct destination *ret,
 		return refuse(ret_fault, 0, "there is no entry for every name: name each");
 	r = take_name(text, name, &destination, ret_fault);
 	if (r == 0 && !colon)
-		r = refuse(ret_fault, length, "no port: there is none by default, write name:443");
+		r = refuse(ret_fault, length, PORT_ABSENT "name:443");
 	if (r == 0)
 		r = take_ports(text, name + 1, length, &destination, ret_fault);
 	if (r == 0)

@@ -81,7 +81,7 @@ int limits_take(struct loader *loader, const struct unit *unit);
 int environment_take(struct loader *loader, const struct unit *unit);
 void environment_free(struct policy_environment *environment);
 
-/* network.c: what may be reached, whether by a proxy, too, and whether members listen at loopback. */
+/* network.c: what may be reached, whether by a proxy, too, and where members listen. */
 int network_take(struct loader *loader, const struct unit *unit);
 
 /* rules.c: files, exec and unix. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* network: none, or loopback, and what may be reached, what is sent there, how much of it, and by a proxy or not. */
+/* network: none, or loopback, ports that members listen at, and what may be reached, what is sent there, how much of it,
+ * and by a proxy or not. */
 #include "load.h"
 
 #include <errno.h>
@@ -26,13 +27,19 @@ static const struct outline_entry *find_key(const struct listed *listed, const c
 	return outline_find(&listed->unit->outline, "network.egress[%u].%s", listed->i, key);
 }
 
-static int fault_at(struct loader *loader, const struct listed *listed, const char *key,
+static int fault_in(struct loader *loader, const struct outline_entry *entry, const char *key,
 		    const struct destination_fault *found)
 {
-	const struct place place = outline_byte(find_key(listed, key), found->offset);
+	const struct place place = outline_byte(entry, found->offset);
 
 	return error_at(loader->error, &place, "%s at byte %zu: %s", key, found->offset + 1,
 			found->reason);
+}
+
+static int fault_at(struct loader *loader, const struct listed *listed, const char *key,
+		    const struct destination_fault *found)
+{
+	return fault_in(loader, find_key(listed, key), key, found);
 }
 
 static int check_keys(struct loader *loader, const struct listed *listed)
@@ -185,6 +192,62 @@ static int take_egress(struct loader *loader, const struct unit *unit,
 	return r;
 }
 
+/* --- where members listen --- */
+
+static int add_port(struct loader *loader, const struct place *place, const struct listen_at *at)
+{
+	struct policy *policy = loader->policy;
+	char text[LISTEN_TEXT_SIZE];
+	size_t i;
+
+	for (i = 0; i < policy->nlisten; i++) {
+		const struct policy_port *other = &policy->listen[i];
+
+		listen_format(at, text);
+		if (listen_covers(&other->at, at))
+			return error_at(loader->error, place,
+					"line %u lets members listen at %s already: write it once",
+					other->place.line, text);
+		listen_format(&other->at, text);
+		if (listen_covers(at, &other->at))
+			return error_at(loader->error, place,
+					"%s in line %u says no more than this: leave it out", text,
+					other->place.line);
+	}
+	if (policy->nlisten == BH_MAX_LISTEN)
+		return error_at(loader->error, place,
+				"more than %d ports: write *:PORT for one at every address",
+				BH_MAX_LISTEN);
+	policy->listen[policy->nlisten++] = (struct policy_port){*at, *place};
+	return 0;
+}
+
+static int take_listen(struct loader *loader, const struct unit *unit,
+		       const struct text_network *network)
+{
+	struct policy *policy = loader->policy;
+	struct listen_at rows[LISTEN_PORTS];
+	struct destination_fault found;
+	unsigned int i;
+	size_t n = 0, row;
+	int r = 0;
+
+	policy->listen = calloc(BH_MAX_LISTEN, sizeof(*policy->listen));
+	if (!policy->listen)
+		return error_set(loader->error, ENOMEM, "no memory to load the policy");
+	for (i = 0; r == 0 && i < network->listen_count; i++) {
+		const struct outline_entry *entry =
+			outline_find(&unit->outline, "network.listen[%u]", i);
+		const char *text = network->listen[i];
+
+		if (listen_parse(text, strlen(text), rows, &n, &found) < 0)
+			return fault_in(loader, entry, "listen", &found);
+		for (row = 0; r == 0 && row < n; row++)
+			r = add_port(loader, &entry->place, &rows[row]);
+	}
+	return r;
+}
+
 /* `none` is what leaving it out says; alone it would be a second way to write that there is no network. */
 static int take_loopback(struct loader *loader, const struct unit *unit,
 			 const struct text_network *network)
@@ -202,9 +265,10 @@ static int take_loopback(struct loader *loader, const struct unit *unit,
 	r = settings_choose(loader, &entry->place, "loopback", network->loopback, words, &own);
 	if (r < 0)
 		return r;
-	if (!own && !network->egress_count)
-		return error_at(loader->error, &entry->place,
-				"loopback: none, and no egress: write network: none");
+	if (!own && !network->egress_count && !network->listen_count)
+		return error_at(
+			loader->error, &entry->place,
+			"loopback: none, and neither egress nor listen: write network: none");
 	loader->policy->loopback = own;
 	return 0;
 }
@@ -235,6 +299,8 @@ static int take_open(struct loader *loader, const struct unit *unit,
 
 	if (r == 0)
 		r = take_proxy(loader, unit, network);
+	if (r == 0 && network->listen_count)
+		r = take_listen(loader, unit, network);
 	return r < 0 || !network->egress_count ? r : take_egress(loader, unit, network);
 }
 

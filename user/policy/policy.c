@@ -62,6 +62,7 @@ void policy_free(struct policy *policy)
 	environment_free(&policy->environment);
 	free(policy->rules);
 	free(policy->egress);
+	free(policy->listen);
 	free(policy->files);
 	free(policy->path);
 	free(policy);

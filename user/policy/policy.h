@@ -11,6 +11,7 @@
 #include "automaton.h"
 #include "destination.h"
 #include "limits.h"
+#include "listen.h"
 
 enum existing_action { EXISTING_REFUSE, EXISTING_REPORT, EXISTING_REVOKE };
 enum existing_kind {
@@ -44,6 +45,12 @@ struct policy_environment {
 	bool private_home, private_tmpdir; /* made for each run, below POLICY_PRIVATE_ROOT */
 };
 
+/* A port that members may listen at. */
+struct policy_port {
+	struct listen_at at;
+	struct place place;
+};
+
 struct policy {
 	char name[BH_NAME_SIZE];
 	char *path; /* of the main file */
@@ -64,6 +71,9 @@ struct policy {
 	 * has the name itself and the port, that one decides. */
 	struct policy_destination *egress;
 	size_t negress;
+	struct policy_port *
+		listen; /* in order of the text, at most BH_MAX_LISTEN; none says what another says */
+	size_t nlisten;
 	char **files; /* every file read, the main one first: place.file is one of these */
 	size_t nfiles;
 	unsigned char digest[32]; /* of all text read, in order: what `reload` compares */

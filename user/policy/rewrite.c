@@ -272,6 +272,11 @@ static void write_network(const struct text *text, FILE *to)
 		return;
 	fputs("network:\n", to);
 	setting("  loopback", text->network->loopback, to);
+	if (text->network->listen_count) {
+		fputs("  listen: ", to);
+		words(text->network->listen, text->network->listen_count, to);
+		putc('\n', to);
+	}
 	setting("  proxy", text->network->proxy, to);
 	if (text->network->egress_count)
 		fputs("  egress:\n", to);

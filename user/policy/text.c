@@ -82,6 +82,7 @@ static const cyaml_schema_value_t destination_value = {
 
 static const cyaml_schema_field_t network_fields[] = {
 	WORD("loopback", struct text_network, loopback),
+	WORDS("listen", struct text_network, listen),
 	LIST("egress", struct text_network, egress, &destination_value),
 	WORD("proxy", struct text_network, proxy),
 	CYAML_FIELD_END,
@@ -162,13 +163,6 @@ static const struct key_advice *find_advice(const char *path)
 	return &none;
 }
 
-/* Keys that people know, and that no policy of this version has. */
-static const struct {
-	const char *path, *reason;
-} later_keys[] = {
-	{"network.listen", "listen is not in this version: leave it out"},
-};
-
 static const cyaml_config_t config = {
 	.mem_fn = cyaml_mem,
 	.log_level = CYAML_LOG_ERROR,
@@ -224,12 +218,8 @@ static int refuse_key(const struct outline_entry *entry, const cyaml_schema_valu
 	const cyaml_schema_field_t *field = parent->mapping.fields;
 	const char *key = strrchr(entry->path, '.');
 	char known[256] = "";
-	size_t i, n = 0;
+	size_t n = 0;
 
-	for (i = 0; i < sizeof(later_keys) / sizeof(*later_keys); i++) {
-		if (!strcmp(later_keys[i].path, entry->path))
-			return error_at(error, &entry->key, "%s", later_keys[i].reason);
-	}
 	for (; field->key && n < sizeof(known); field++)
 		n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s", n ? ", " : "",
 				      field->key);

@@ -51,7 +51,8 @@ struct text_destination {
 struct text_network {
 	char *loopback, *proxy;
 	struct text_destination *egress;
-	unsigned int egress_count;
+	char **listen;
+	unsigned int egress_count, listen_count;
 };
 
 struct text_limits {
