@@ -88,15 +88,6 @@ static __always_inline bool bh_outlet_stands(struct bpf_sock_addr *ctx, const st
 	return bh_stands(ctx, s, &c, BH_OWNER_AGENT);
 }
 
-/* An address of the loopback device, or none, which means it. */
-static __always_inline bool bh_is_loopback(const struct bh_target *t)
-{
-	if (t->six)
-		return !t->address[0] && !t->address[1] && !t->address[2] &&
-		       (!t->address[3] || t->address[3] == bpf_htonl(1));
-	return !t->address[3] || (t->address[3] & bpf_htonl(0xff000000)) == bpf_htonl(0x7f000000);
-}
-
 /* Did a member bind what it is sent to? A datagram's own address counts: a socket that is connected takes its
  * peer's alone. */
 static __always_inline bool

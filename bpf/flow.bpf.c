@@ -10,12 +10,11 @@
  *                             IP_RETOPTS), a device (IP_PKTINFO, SO_BINDTODEVICE) or a datagram that nobody asked for
  *                             goes another way. There, to a member's socket or an outlet alone: what was one when
  *                             the hooks above looked may be somebody else's when a segment is sent again, or a
- *                             datagram by who is connected.
+ *                             datagram by who is connected. What passes there says whose it is: outlets take
+ *                             nothing else (fence.bpf.c).
  */
 #include "outlet.bpf.h"
 #include "listen.bpf.h"
-
-#define BH_LOOPBACK_IFINDEX 1 /* linux/if.h: each network namespace's */
 
 /* A socket is connected several times; where it leads now is told by its ends. By another device than loopback it leads
  * nowhere, and nobody would take the entry. */
@@ -210,7 +209,11 @@ static __always_inline int bh_wire_judge(struct __sk_buff *skb, bool out)
 	struct bh_tally *tally;
 	bool allowed;
 
-	if ((loops && !out) || !sk || !bh_egress_subject(&s) || s.mode != BH_MODE_ENFORCE)
+	if ((loops && !out) || !sk || !bh_egress_subject(&s))
+		return 1;
+	if (loops)
+		skb->priority = BH_TAG | s.compartment;
+	if (s.mode != BH_MODE_ENFORCE)
 		return 1;
 	sk = bpf_sk_fullsock(sk);
 	made = sk ? bpf_sk_storage_get(&bh_sockets, sk, 0, 0) : NULL;

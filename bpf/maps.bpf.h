@@ -347,13 +347,13 @@ struct {
 	__type(value, struct bh_outlet);
 } bh_outlets SEC(".maps");
 
-/* The sockets behind them, marked by user space with the serial of their compartment: when the relay is gone its
- * port is anybody's, and no outlet. */
+/* The sockets behind them, marked by user space with their compartment: when the relay is gone its port is anybody's,
+ * and no outlet. */
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, __u64);
+	__type(value, struct bh_outlet_mark);
 } bh_outlet_sockets SEC(".maps");
 
 /* One compartment's clients, who wait as long as they like, must not take the room of all the others: what is oldest

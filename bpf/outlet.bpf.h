@@ -13,6 +13,13 @@
 #define BH_CG_REFUSE 0
 #define BH_CG_ALLOW 1
 
+#define BH_LOOPBACK_IFINDEX 1 /* linux/if.h: each network namespace's */
+
+/* With the compartment's id, in skb->priority: whose socket sent it. The loopback device leaves it as it is, and nobody
+ * sets it so high without CAP_NET_ADMIN or CAP_NET_RAW. Addresses would not tell: a datagram may have any of the
+ * loopback's for its source (IP_PKTINFO). */
+#define BH_TAG 0xb1000000
+
 #define BH_LOOPBACK4 bpf_htonl(0x7f000001)
 #define BH_MAPPED bpf_htonl(0xffff)
 
@@ -46,6 +53,15 @@ static __always_inline void bh_target_read(struct bpf_sock_addr *ctx, bool hook6
 	t->six = hook6 && !bh_is_mapped(t->address);
 }
 
+/* An address of the loopback device, or none, which means it. */
+static __always_inline bool bh_is_loopback(const struct bh_target *t)
+{
+	if (t->six)
+		return !t->address[0] && !t->address[1] && !t->address[2] &&
+		       (!t->address[3] || t->address[3] == bpf_htonl(1));
+	return !t->address[3] || (t->address[3] & bpf_htonl(0xff000000)) == bpf_htonl(0x7f000000);
+}
+
 static __always_inline bool bh_egress_subject(struct bh_subject *s)
 {
 	__u32 *id = bpf_get_local_storage(&bh_egress, 0);
@@ -72,10 +88,10 @@ static __always_inline bool bh_is_of(const struct bh_subject *s, struct bpf_sock
 				     enum bh_owner owner)
 {
 	struct bh_maker *made;
-	__u64 *serial;
+	struct bh_outlet_mark *mark;
 
-	serial = owner == BH_OWNER_MEMBER ? NULL : bpf_sk_storage_get(&bh_outlet_sockets, sk, 0, 0);
-	if (serial && *serial == s->serial)
+	mark = owner == BH_OWNER_MEMBER ? NULL : bpf_sk_storage_get(&bh_outlet_sockets, sk, 0, 0);
+	if (mark && mark->serial == s->serial)
 		return true;
 	made = owner == BH_OWNER_AGENT ? NULL : bpf_sk_storage_get(&bh_sockets, sk, 0, 0);
 	return made && made->serial == s->serial;

@@ -19,7 +19,8 @@ $(PROBE): tests/neg/probe.c $(VERBS) $(wildcard tests/neg/verbs*.h user/base/*.h
 	$(call say,PROBE)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -Iuser -static -no-pie -o $@ $(filter %.c,$^)
 
-$(KERN_TESTS): $(call objects,tests/kern/*.c) $(VERBS_OBJ) $(LIB)
+# Sockets behind outlets are made as the agent makes them.
+$(KERN_TESTS): $(call objects,tests/kern/*.c) $(BUILD)/user/daemon/outlet.o $(VERBS_OBJ) $(LIB)
 $(NEG_TESTS): $(filter-out %/probe.o,$(call objects,tests/neg/*.c)) $(HARNESS_OBJ) $(LIB)
 $(KERN_TESTS) $(NEG_TESTS):
 	@mkdir -p $(@D)

@@ -243,6 +243,13 @@ struct bh_outlet {
 	__u64 reserved;
 };
 
+/* On each socket behind an outlet: whose it is. */
+struct bh_outlet_mark {
+	__u64 serial;
+	__u32 compartment;
+	__u32 pad;
+};
+
 /* A connection that the relay takes, by both ends of it: written before its first segment leaves, gone when nobody
  * answered that, or the relay took it. The client's address is one of the loopback device, the relay's 127.0.0.1. Two
  * compartments' clients may have the same address and port at a time: their relays' ports tell them apart. */
@@ -315,8 +322,9 @@ struct bh_tally {
 	__u64 own;     /* superblocks mounted inside that live */
 	__u64 made;    /* entries in bh_made */
 	__u64 strayed; /* packets of members' sockets that went elsewhere than they were judged: dropped */
-	__u64 folded; /* the same as one that was reported a moment ago */
-	__u64 reserved[2];
+	__u64 strangers; /* packets to its outlets that were no member's: dropped */
+	__u64 folded;	 /* the same as one that was reported a moment ago */
+	__u64 reserved[1];
 	struct bh_fates fates[BH_HOOK_COUNT];
 };
 
@@ -448,6 +456,7 @@ BH_ASSERT_SIZE(struct bh_made, 16);
 BH_ASSERT_SIZE(struct bh_pin_name, 272);
 BH_ASSERT_SIZE(struct bh_outlet_key, 16);
 BH_ASSERT_SIZE(struct bh_outlet, 32);
+BH_ASSERT_SIZE(struct bh_outlet_mark, 16);
 BH_ASSERT_SIZE(struct bh_flow_key, 16);
 BH_ASSERT_SIZE(struct bh_flow, 32);
 BH_ASSERT_SIZE(struct bh_port, 24);

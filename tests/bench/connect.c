@@ -191,8 +191,8 @@ static int open_outlet(struct cell *cell, int relay, int stub)
 	    getsockopt(relay, SOL_SOCKET, SO_NETNS_COOKIE, &netns, &length) < 0)
 		return -1;
 	outlet.serial = entry.serial;
-	if (kern_outlet_mark(cell->kern, relay, entry.serial) ||
-	    kern_outlet_mark(cell->kern, stub, entry.serial))
+	if (kern_outlet_mark(cell->kern, relay, cell->id, entry.serial) ||
+	    kern_outlet_mark(cell->kern, stub, cell->id, entry.serial))
 		return -1;
 	return kern_outlet_set(cell->kern, cell->id, netns, &outlet);
 }

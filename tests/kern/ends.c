@@ -4,10 +4,14 @@
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "compart/compart.h"
+#include "daemon/outlet.h"
 
 /* --- addresses --- */
 
@@ -60,15 +64,17 @@ int bound_port(int fd)
 
 /* --- the agent's ends --- */
 
-static int end_open(int family, int type)
+/* One for all, as there is one fence: it stands around the cgroup that was named last. */
+static int fence_get(struct kern *kern, char **ret)
 {
-	struct peer at = peer_of(family == AF_INET ? "127.0.0.1" : "::1", 0);
-	int fd = socket(family, type | SOCK_CLOEXEC, 0);
+	struct error error = {};
+	int r = cgroup_own_get("ends", ret, &error);
 
-	if (fd >= 0 &&
-	    (bind(fd, peer_at(&at), at.length) < 0 || (type == SOCK_STREAM && listen(fd, 16) < 0)))
-		perror("an end");
-	return fd;
+	if (!r && !harness_is_detached())
+		r = kern_fence_attach(kern, *ret, &error);
+	if (r)
+		fprintf(stderr, "%s\n", error.text);
+	return r;
 }
 
 void ends_close(struct ends *ends)
@@ -78,30 +84,44 @@ void ends_close(struct ends *ends)
 	close(ends->stub6);
 }
 
+static int ends_mark(struct cell *cell, const struct ends *ends)
+{
+	const int fds[] = {ends->relay, ends->stub4, ends->stub6};
+	int r = 0;
+
+	for (size_t i = 0; !r && i < sizeof(fds) / sizeof(*fds); i++)
+		r = kern_outlet_mark(cell->kern, fds[i], cell->id, ends->outlet.serial);
+	return r;
+}
+
 int ends_open(struct cell *cell, struct ends *ends)
 {
+	_cleanup_close_ int netns = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	_cleanup_free_ char *fence = NULL;
 	struct bh_compartment entry;
-	socklen_t length = sizeof(ends->netns);
+	struct error error = {};
+	struct outlet outlet;
 
-	ends->relay = end_open(AF_INET, SOCK_STREAM);
-	ends->stub4 = end_open(AF_INET, SOCK_DGRAM);
-	ends->stub6 = end_open(AF_INET6, SOCK_DGRAM);
-	if (kern_compartment_get(cell->kern, cell->id, &entry) ||
-	    getsockopt(ends->relay, SOL_SOCKET, SO_NETNS_COOKIE, &ends->netns, &length) < 0)
+	if (fence_get(cell->kern, &fence) || kern_compartment_get(cell->kern, cell->id, &entry))
 		return -1;
-	ends->outlet = (struct bh_outlet){
-		.serial = entry.serial,
-		.synthetic = inet_addr("198.18.0.0"),
-		.netmask = inet_addr("255.254.0.0"),
-		.relay = (__u16)bound_port(ends->relay),
-		.stub4 = (__u16)bound_port(ends->stub4),
-		.stub6 = (__u16)bound_port(ends->stub6),
-	};
-	if (kern_outlet_mark(cell->kern, ends->relay, entry.serial) ||
-	    kern_outlet_mark(cell->kern, ends->stub4, entry.serial) ||
-	    kern_outlet_mark(cell->kern, ends->stub6, entry.serial))
+	if (outlet_open(netns, fence, &outlet, &error)) {
+		fprintf(stderr, "an outlet: %s\n", error.text);
 		return -1;
-	return kern_outlet_set(cell->kern, cell->id, ends->netns, &ends->outlet);
+	}
+	*ends = (struct ends){.relay = outlet.relay,
+			      .stub4 = outlet.stub4,
+			      .stub6 = outlet.stub6,
+			      .netns = outlet.cookie,
+			      .outlet = {
+				      .serial = entry.serial,
+				      .synthetic = inet_addr("198.18.0.0"),
+				      .netmask = inet_addr("255.254.0.0"),
+				      .relay = outlet.relay_port,
+				      .stub4 = outlet.stub4_port,
+				      .stub6 = outlet.stub6_port,
+			      }};
+	return ends_mark(cell, ends)
+		       ?: kern_outlet_set(cell->kern, cell->id, ends->netns, &ends->outlet);
 }
 
 struct cell *egress_cell(struct kern *kern)

@@ -32,7 +32,7 @@ struct ends {
 		-1, -1, -1, {}, 0 \
 	}
 
-/* Opened, marked and led to. 0, or not. */
+/* Opened in this process's network namespace and within a fence, marked and led to. 0, or not. */
 int ends_open(struct cell *cell, struct ends *ends);
 void ends_close(struct ends *ends);
 #define _cleanup_ends_ _cleanup_(ends_close)

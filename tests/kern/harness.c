@@ -700,6 +700,11 @@ int harness_detach(struct kern *kern _unused_)
 	return r < 0 || ms >= 60000 ? -EBUSY : 0;
 }
 
+bool harness_is_detached(void)
+{
+	return detached;
+}
+
 void harness_remove(void)
 {
 	nftw(KERN_PIN_DIR, remove_entry, 16, FTW_DEPTH | FTW_PHYS);

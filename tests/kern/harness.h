@@ -160,13 +160,15 @@ const char *outcome_text(int r);
 int harness_detach(struct kern *kern);
 /* After it: takes the rest away too, so that the next program starts with a whole set. */
 void harness_remove(void);
+bool harness_is_detached(void);
 
 extern const struct test_case prove_cases[], spread_cases[], sockets_cases[], place_cases[],
 	proc_cases[], written_cases[], links_cases[], held_cases[], overlay_cases[],
 	credentials_cases[], watch_cases[], nested_cases[], escape_cases[], loss_cases[],
 	table_cases[], race_cases[], swap_cases[], agent_cases[], learnt_cases[], cache_cases[],
 	append_cases[], received_cases[], recheck_cases[], views_cases[], outlets_cases[],
-	loopback_cases[], wire_cases[], fence_cases[], run_cases[], fold_cases[], listen_cases[];
+	loopback_cases[], wire_cases[], fence_cases[], run_cases[], fold_cases[], listen_cases[],
+	strangers_cases[];
 /* One case a row of the table of hooks; calls case_report itself. */
 void hook_cases(struct kern *kern, bool mutate);
 

@@ -12,12 +12,16 @@
 #include <signal.h>
 
 static const struct test_case *const suites[] = {
-	prove_cases,	spread_cases,	sockets_cases, place_cases,   proc_cases,
-	written_cases,	links_cases,	held_cases,    overlay_cases, credentials_cases,
-	watch_cases,	nested_cases,	escape_cases,  loss_cases,    table_cases,
-	race_cases,	swap_cases,	agent_cases,   learnt_cases,  cache_cases,
-	append_cases,	received_cases, recheck_cases, views_cases,   outlets_cases,
-	loopback_cases, wire_cases, fence_cases, run_cases, fold_cases, listen_cases};
+	/* clang-format off: one a line, so that two changes seldom meet */
+	prove_cases,	spread_cases,	 sockets_cases, place_cases,   proc_cases,
+	written_cases,	links_cases,	 held_cases,	overlay_cases, credentials_cases,
+	watch_cases,	nested_cases,	 escape_cases,	loss_cases,    table_cases,
+	race_cases,	swap_cases,	 agent_cases,	learnt_cases,  cache_cases,
+	append_cases,	received_cases,	 recheck_cases, views_cases,   outlets_cases,
+	loopback_cases, wire_cases,	 fence_cases,	run_cases,     fold_cases,
+	listen_cases,	strangers_cases,
+	/* clang-format on */
+};
 
 static void run_case(struct kern *kern, const struct test_case *c, bool mutate)
 {

@@ -291,7 +291,7 @@ static int case_gone(struct kern *kern)
 	CHECK(cell_event(cell, 0, BH_HOOK_CONNECT4)->head.reason == BH_REASON_UNSURE_OUTLET,
 	      "the reason is another one");
 	/* As if it had been the agent's: the same act goes through, so that the mark alone decided. */
-	CHECK(kern_outlet_mark(kern, other, ends.outlet.serial) == 0, "cannot mark it");
+	CHECK(kern_outlet_mark(kern, other, cell->id, ends.outlet.serial) == 0, "cannot mark it");
 	ends.relay = dup(other);
 	return check_connect(cell, &ends, &connects[0]);
 }

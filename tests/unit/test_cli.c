@@ -594,6 +594,8 @@ static void test_status_egress(void **state _unused_)
 	assert_null(strstr(out, "egress"));
 	shown("tally", "{\"strayed\": 2}", out, sizeof(out));
 	assert_non_null(strstr(out, "\nreader (3) network: 2 packets that led elsewhere"));
+	shown("tally", "{\"strangers\": 1}", out, sizeof(out));
+	assert_non_null(strstr(out, "\nreader (3) network: 1 packet that others sent to its stub"));
 	shown("tally", "{\"strayed\": 0}", out, sizeof(out));
 	assert_null(strstr(out, "packet"));
 }

@@ -117,9 +117,11 @@ int __wrap_kern_flows_fd(struct kern *kern _unused_)
 	return STDERR_FILENO;
 }
 
-int __wrap_kern_outlet_mark(struct kern *kern, int fd, __u64 serial);
-int __wrap_kern_outlet_mark(struct kern *kern _unused_, int fd _unused_, __u64 serial)
+int __wrap_kern_outlet_mark(struct kern *kern, int fd, __u32 compartment, __u64 serial);
+int __wrap_kern_outlet_mark(struct kern *kern _unused_, int fd _unused_, __u32 compartment,
+			    __u64 serial)
 {
+	assert_int_equal(compartment, ID);
 	assert_int_equal(serial, kernel.entry.serial);
 	kernel.marked++;
 	return 0;

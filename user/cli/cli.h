@@ -54,7 +54,7 @@ void show_vectors(const json_t *vectors, FILE *to);
 int show_json(const json_t *object);
 /* --- show_egress.c --- */
 void show_way_out(const json_t *compartment);
-void show_strayed(const json_t *compartment);
+void show_dropped(const json_t *compartment);
 void show_relay(const json_t *agent);
 /* A line of an entry of a policy's. */
 void show_terms(const char *to, const char *discloses, uint64_t max_upload, bool tls);

@@ -108,7 +108,7 @@ void show_compartments(const json_t *array)
 	table_print(table, stdout);
 	json_array_foreach (array, i, c) {
 		show_way_out(c);
-		show_strayed(c);
+		show_dropped(c);
 	}
 	json_array_foreach (array, i, c)
 		show_authority(c);

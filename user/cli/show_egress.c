@@ -82,16 +82,25 @@ void show_way_out(const json_t *c)
 }
 
 /* Told of nowhere else: a packet is nobody's system call. */
-void show_strayed(const json_t *c)
+void show_dropped(const json_t *c)
 {
-	long long n = json_integer_value(json_object_get(json_object_get(c, "tally"), "strayed"));
+	static const struct {
+		const char *key, *text;
+	} rows[] = {
+		{"strayed", "led elsewhere than to members or the relay"},
+		{"strangers", "others sent to its stub or the relay"},
+	};
 
-	if (n)
-		printf("%s (%lld) network: %lld packet%s that led elsewhere than to members or the "
-		       "relay "
-		       "dropped\n",
-		       text_of(c, "name"), (long long)json_integer_value(json_object_get(c, "id")),
-		       n, plural((unsigned long long)n));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const json_t *tally = json_object_get(c, "tally");
+		long long n = json_integer_value(json_object_get(tally, rows[i].key));
+
+		if (n)
+			printf("%s (%lld) network: %lld packet%s that %s dropped\n",
+			       text_of(c, "name"),
+			       (long long)json_integer_value(json_object_get(c, "id")), n,
+			       plural((unsigned long long)n), rows[i].text);
+	}
 }
 
 /* Nothing where nobody set it up. */

@@ -47,12 +47,12 @@ static json_t *tally_record(struct kern *kern, __u32 id)
 	struct bh_tally tally = {0};
 
 	kern_tally(kern, id, &tally);
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "refused",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "refused",
 			 (json_int_t)tally.refused, "noted", (json_int_t)tally.noted, "reported",
 			 (json_int_t)tally.reported, "quiet", (json_int_t)tally.quiet, "folded",
 			 (json_int_t)tally.folded, "lost", (json_int_t)tally.lost, "unsure",
-			 (json_int_t)tally.unsure, "strayed", (json_int_t)tally.strayed, "hooks",
-			 hooks_record(&tally));
+			 (json_int_t)tally.unsure, "strayed", (json_int_t)tally.strayed,
+			 "strangers", (json_int_t)tally.strangers, "hooks", hooks_record(&tally));
 }
 
 /* Open files that live, and in words what they are. */

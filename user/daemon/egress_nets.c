@@ -45,7 +45,8 @@ static int mark(struct egress *e, const struct way *way, const struct outlet *ou
 
 	for (size_t i = 0; !r && i < sizeof(fds) / sizeof(*fds); i++)
 		if (fds[i] >= 0)
-			r = kern_outlet_mark(e->daemon->kern, fds[i], way->of.serial);
+			r = kern_outlet_mark(e->daemon->kern, fds[i], way->compartment,
+					     way->of.serial);
 	return r ? error_set(error, -r, "its sockets cannot be marked: %s", strerror(-r)) : 0;
 }
 
@@ -65,7 +66,7 @@ static int open_net(struct egress *e, const struct way *way, pid_t pid, bool nes
 		return -ESRCH;
 	if (nested && is_sandbox(fd))
 		return -EPERM;
-	r = outlet_open(fd, &outlet, error);
+	r = outlet_open(fd, e->fence, &outlet, error);
 	if (r)
 		return r;
 	r = mark(e, way, &outlet, error);

@@ -6,17 +6,25 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <pthread.h>
+#include <poll.h>
 #include <sched.h>
-#include <stdatomic.h>
+#include <signal.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/pidfd.h>
 #include <sys/socket.h>
-#include <time.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <linux/sched.h>
 #include "base/cleanup.h"
 
 /* Nothing that it does waits for anybody but the kernel, which may have a module to load. */
 #define OUTLET_S 5
+/* For the kernel to end it. */
+#define OUTLET_END_MS 1000
+#define OUTLET_FDS 3
 /* Connections that wait for the relay to take them; the namespace's somaxconn may say less. */
 #define OUTLET_BACKLOG 512
 
@@ -24,13 +32,11 @@
 #define SO_NETNS_COOKIE 71
 #endif
 
-/* Its thread's and the caller's: whoever leaves last gives it back. */
-struct job {
-	atomic_int owners;
-	int netns;
+/* What the maker of the sockets says, with their descriptors: those that there are, in the order of their names. */
+struct said {
 	struct outlet outlet;
 	int result;
-	struct error error;
+	char why[ERROR_TEXT_SIZE];
 };
 
 void outlet_close(struct outlet *outlet)
@@ -43,16 +49,6 @@ void outlet_close(struct outlet *outlet)
 		*fds[i] = -1;
 	}
 	outlet->relay_port = outlet->stub4_port = outlet->stub6_port = 0;
-}
-
-static void leave(struct job *job)
-{
-	if (atomic_fetch_sub(&job->owners, 1) > 1)
-		return;
-	if (job->netns >= 0)
-		close(job->netns);
-	outlet_close(&job->outlet);
-	free(job);
 }
 
 static int open_at(const struct sockaddr *address, socklen_t size, int type, int *ret_fd)
@@ -124,66 +120,152 @@ static int open_v6(struct outlet *outlet)
 	return r ? r : read_port(outlet->stub6, &outlet->stub6_port);
 }
 
-static void *work(void *data)
+/* --- the maker: a process, as sockets belong to the cgroup that theirs stands in --- */
+
+static void make(int netns, struct said *said)
 {
-	struct job *job = data;
-	int r = setns(job->netns, CLONE_NEWNET) ? -errno : 0;
+	struct error error = {0};
+	int r = setns(netns, CLONE_NEWNET) ? -errno : 0;
 
 	if (r) {
-		error_set(&job->error, -r, "it cannot be entered: %s", strerror(-r));
+		error_set(&error, -r, "it cannot be entered: %s", strerror(-r));
 	} else {
-		r = open_v4(&job->outlet);
+		r = open_v4(&said->outlet);
 		if (!r)
-			r = open_v6(&job->outlet);
+			r = open_v6(&said->outlet);
 		if (r == -ENETDOWN)
-			error_set(&job->error, -r,
-				  "its loopback interface is down: ip link set lo up");
+			error_set(&error, -r, "its loopback interface is down: ip link set lo up");
 		else if (r)
-			error_set(&job->error, -r, "sockets cannot be made there: %s",
-				  strerror(-r));
+			error_set(&error, -r, "sockets cannot be made there: %s", strerror(-r));
 	}
-	job->result = r;
-	leave(job);
-	return NULL;
+	said->result = r;
+	memcpy(said->why, error.text, sizeof(said->why));
 }
 
-static int run(struct job *job, struct outlet *ret, struct error *error)
-{
-	struct timespec until;
-	pthread_t thread;
-	int r;
+union control {
+	char bytes[CMSG_SPACE(OUTLET_FDS * sizeof(int))];
+	struct cmsghdr align;
+};
 
-	job->owners = 2;
-	r = pthread_create(&thread, NULL, work, job);
-	if (r) {
-		job->owners = 1;
-		return error_set(error, r, "no thread: %s", strerror(r));
+static void child_main(int netns, int channel) __attribute__((noreturn));
+static void child_main(int netns, int channel)
+{
+	struct said said = {.outlet = {.relay = -1, .stub4 = -1, .stub6 = -1}};
+	struct iovec iov = {.iov_base = &said, .iov_len = sizeof(said)};
+	union control control = {0};
+	struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
+	struct cmsghdr *header;
+	size_t n;
+
+	make(netns, &said);
+	n = said.outlet.stub6 < 0 ? OUTLET_FDS - 1 : OUTLET_FDS;
+	if (!said.result) {
+		const int fds[OUTLET_FDS] = {said.outlet.relay, said.outlet.stub4,
+					     said.outlet.stub6};
+
+		message.msg_control = control.bytes;
+		message.msg_controllen = CMSG_SPACE(n * sizeof(int));
+		header = CMSG_FIRSTHDR(&message);
+		header->cmsg_level = SOL_SOCKET;
+		header->cmsg_type = SCM_RIGHTS;
+		header->cmsg_len = CMSG_LEN(n * sizeof(int));
+		memcpy(CMSG_DATA(header), fds, n * sizeof(int));
 	}
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += OUTLET_S;
-	if (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until)) {
-		pthread_detach(thread);
+	_exit(sendmsg(channel, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(said) ? 0 : 1);
+}
+
+/* -1 and errno. */
+static pid_t spawn(const char *cgroup, int netns, int channel, int *ret_pidfd)
+{
+	_cleanup_close_ int directory =
+		cgroup ? open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	struct clone_args args = {.flags = CLONE_PIDFD | (cgroup ? CLONE_INTO_CGROUP : 0),
+				  .pidfd = (uintptr_t)ret_pidfd,
+				  .exit_signal = SIGCHLD,
+				  .cgroup = cgroup ? (__u64)directory : 0};
+	pid_t pid;
+
+	if (cgroup && directory < 0)
+		return -1;
+	pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	if (pid == 0)
+		child_main(netns, channel);
+	return pid;
+}
+
+/* --- its asker --- */
+
+static void take_fds(struct msghdr *message, struct outlet *outlet)
+{
+	int *fds[OUTLET_FDS] = {&outlet->relay, &outlet->stub4, &outlet->stub6};
+	struct cmsghdr *header = CMSG_FIRSTHDR(message);
+	size_t n = header && header->cmsg_type == SCM_RIGHTS
+			   ? (header->cmsg_len - CMSG_LEN(0)) / sizeof(int)
+			   : 0;
+
+	for (size_t i = 0; i < OUTLET_FDS; i++) {
+		*fds[i] = -1;
+		if (i < n)
+			memcpy(fds[i], CMSG_DATA(header) + i * sizeof(int), sizeof(int));
+	}
+}
+
+static int hear(int channel, struct outlet *ret, struct error *error)
+{
+	struct pollfd wait = {.fd = channel, .events = POLLIN};
+	struct said said = {0};
+	struct iovec iov = {.iov_base = &said, .iov_len = sizeof(said)};
+	union control control = {0};
+	struct msghdr message = {.msg_iov = &iov,
+				 .msg_iovlen = 1,
+				 .msg_control = control.bytes,
+				 .msg_controllen = sizeof(control.bytes)};
+	ssize_t n;
+
+	if (poll(&wait, 1, OUTLET_S * 1000) != 1)
 		return error_set(error, ETIMEDOUT, "the kernel makes no sockets there in %d s",
 				 OUTLET_S);
+	n = recvmsg(channel, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n < 0)
+		return error_set(error, errno, "%s", strerror(errno));
+	take_fds(&message, &said.outlet);
+	if (n == (ssize_t)sizeof(said) && !said.result && said.outlet.stub4 >= 0) {
+		*ret = said.outlet;
+		return 0;
 	}
-	if (job->result)
-		return error_set(error, -job->result, "%s", job->error.text);
-	*ret = job->outlet;
-	job->outlet = (struct outlet){.relay = -1, .stub4 = -1, .stub6 = -1};
-	return 0;
+	outlet_close(&said.outlet);
+	if (n != (ssize_t)sizeof(said) || !said.result)
+		return error_set(error, EIO, "who makes its sockets ended");
+	return error_set(error, -said.result, "%s", said.why);
 }
 
-int outlet_open(int netns_fd, struct outlet *ret, struct error *error)
+/* One that the kernel does not let end is left alone. */
+static void end(int pidfd)
 {
-	struct job *job = calloc(1, sizeof(*job));
-	int r;
+	struct pollfd wait = {.fd = pidfd, .events = POLLIN};
+	siginfo_t info;
 
-	if (!job)
-		return error_set(error, ENOMEM, "out of memory");
-	*job = (struct job){.outlet = {.relay = -1, .stub4 = -1, .stub6 = -1}};
-	job->owners = 1;
-	job->netns = fcntl(netns_fd, F_DUPFD_CLOEXEC, 0);
-	r = job->netns < 0 ? error_set(error, errno, "%s", strerror(errno)) : run(job, ret, error);
-	leave(job);
+	pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
+	if (poll(&wait, 1, OUTLET_END_MS) == 1)
+		waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | WNOHANG);
+}
+
+int outlet_open(int netns_fd, const char *cgroup, struct outlet *ret, struct error *error)
+{
+	_cleanup_close_ int ours = -1, theirs = -1, pidfd = -1;
+	int fds[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
+		return error_set(error, errno, "a socket pair: %s", strerror(errno));
+	ours = fds[0];
+	theirs = fds[1];
+	if (spawn(cgroup, netns_fd, theirs, &pidfd) < 0)
+		return error_set(error, errno, "no process to make its sockets: %s",
+				 strerror(errno));
+	/* Its end is to be seen. */
+	cleanup_closep(&theirs);
+	theirs = -1;
+	r = hear(ours, ret, error);
+	end(pidfd);
 	return r;
 }

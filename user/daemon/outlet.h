@@ -13,9 +13,10 @@ struct outlet {
 	__u16 relay_port, stub4_port, stub6_port; /* the kernel's choice; 0: none */
 };
 
-/* Made by a thread that is in that namespace and gone when this returns: the caller's own namespace is what it was.
- * -ENETDOWN: its loopback interface is down, and that is its owner's to change; -ETIMEDOUT; another -errno. */
-int outlet_open(int netns_fd, struct outlet *ret, struct error *error);
+/* Made by a process that is in that namespace and in that cgroup (NULL: the caller's), whose programs judge what comes to
+ * them and goes; it is gone when this returns. -ENETDOWN: the loopback interface is down there, and that is its owner's
+ * to change; -ETIMEDOUT; another -errno. */
+int outlet_open(int netns_fd, const char *cgroup, struct outlet *ret, struct error *error);
 void outlet_close(struct outlet *outlet);
 
 #endif

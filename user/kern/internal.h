@@ -61,7 +61,8 @@ enum kern_map { KERN_MAPS(KERN_MAP_ENUM_) KERN_MAP_COUNT };
 	X(FENCE_CONNECT4, "bh_fence_connect4") \
 	X(FENCE_CONNECT6, "bh_fence_connect6") \
 	X(FENCE_SENDMSG4, "bh_fence_sendmsg4") \
-	X(FENCE_SENDMSG6, "bh_fence_sendmsg6")
+	X(FENCE_SENDMSG6, "bh_fence_sendmsg6") \
+	X(FENCE_IN, "bh_fence_in")
 
 #define KERN_PROG_ENUM_(name, text) KERN_PROG_##name,
 enum kern_prog { KERN_PROGS(KERN_PROG_ENUM_) KERN_PROG_COUNT };

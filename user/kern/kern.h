@@ -142,8 +142,9 @@ int kern_outlet_set(struct kern *kern, __u32 compartment, __u64 netns,
 /* Takes away one, or all of a compartment's: it has no way out then. */
 int kern_outlet_unset(struct kern *kern, __u32 compartment, __u64 netns);
 int kern_outlets_clear(struct kern *kern, __u32 compartment);
-/* Marks the socket behind an outlet of the compartment of this serial: no other one is taken for it. */
-int kern_outlet_mark(struct kern *kern, int socket_fd, __u64 serial);
+/* Marks the socket behind an outlet of the compartment of this serial: no other one is taken for it. Born within the
+ * relay's fence it hears members alone. */
+int kern_outlet_mark(struct kern *kern, int socket_fd, __u32 compartment, __u64 serial);
 /* The map of flows (struct bh_flow_key to struct bh_flow), for who takes connections. The set's. */
 int kern_flows_fd(const struct kern *kern);
 /* Forgets all of them: who was to take them is gone, and somebody may have their clients' ports next. */

@@ -59,15 +59,15 @@ int kern_outlets_clear(struct kern *kern, __u32 compartment)
 	return r == -ENOENT ? 0 : r;
 }
 
-int kern_outlet_mark(struct kern *kern, int socket_fd, __u64 serial)
+int kern_outlet_mark(struct kern *kern, int socket_fd, __u32 compartment, __u64 serial)
 {
-	__u64 back = 0;
+	struct bh_outlet_mark mark = {.serial = serial, .compartment = compartment}, back = {};
 	int map = kern->maps[KERN_MAP_OUTLET_SOCKETS];
 
-	if (bpf_map_update_elem(map, &socket_fd, &serial, BPF_ANY) < 0 ||
+	if (bpf_map_update_elem(map, &socket_fd, &mark, BPF_ANY) < 0 ||
 	    bpf_map_lookup_elem(map, &socket_fd, &back) < 0)
 		return -errno;
-	return back == serial ? 0 : -EIO;
+	return memcmp(&back, &mark, sizeof(back)) == 0 ? 0 : -EIO;
 }
 
 int kern_flows_fd(const struct kern *kern)
