@@ -214,6 +214,63 @@ static void test_known(void **state)
 	nameserver_end(server);
 }
 
+#define CUTTER_PORT 5355
+#define CUTTER "127.0.0.1@5355"
+
+/* Says of every answer that it is cut, and takes no TCP. */
+__attribute__((noreturn)) static void be_cutter(int fd)
+{
+	unsigned char packet[512];
+	struct sockaddr_in asker;
+	socklen_t size = sizeof(asker);
+	ssize_t n;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while ((n = recvfrom(fd, packet, sizeof(packet), 0, (struct sockaddr *)&asker, &size)) >
+	       3) {
+		packet[2] |= 0x82; /* QR, TC */
+		packet[3] |= 0x80; /* RA */
+		sendto(fd, packet, (size_t)n, 0, (struct sockaddr *)&asker, size);
+	}
+	_exit(1);
+}
+
+static pid_t start_cutter(void)
+{
+	const struct sockaddr_in at = {.sin_family = AF_INET,
+				       .sin_port = htons(CUTTER_PORT),
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	pid_t pid;
+
+	assert_int_equal(bind(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
+	pid = fork();
+	if (pid == 0)
+		be_cutter(fd);
+	close(fd);
+	return pid;
+}
+
+/* What is behind the cut is not known: neither that there is something nor that there is nothing. */
+static void test_cut(void **state)
+{
+	_cleanup_netns_ int before = netns_enter();
+	_cleanup_resolver_ struct resolver *resolver = NULL;
+	struct heard heard = {0};
+	struct question *question;
+	pid_t cutter;
+
+	(void)state;
+	netns_set(setting);
+	cutter = start_cutter();
+	resolver = new_resolver(CUTTER);
+	assert_int_equal(resolver_ask(resolver, "cut.example.com", on_resolved, &heard, &question),
+			 0);
+	wait_heard(&heard);
+	assert_int_equal(heard.result, -EAGAIN);
+	nameserver_end(cutter);
+}
+
 /* An upstream that says nothing: given up, and by the end of the resolver. */
 static void test_silent(void **state)
 {
@@ -264,9 +321,9 @@ static void test_upstreams(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),	  cmocka_unit_test(test_together),
-		cmocka_unit_test(test_known),	  cmocka_unit_test(test_silent),
-		cmocka_unit_test(test_upstreams),
+		cmocka_unit_test(test_names),  cmocka_unit_test(test_together),
+		cmocka_unit_test(test_known),  cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_silent), cmocka_unit_test(test_upstreams),
 	};
 
 	if (sd_event_new(&loop) < 0)
