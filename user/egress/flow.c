@@ -67,8 +67,10 @@ enum { UP, DOWN, DIRECTIONS };
 struct flow {
 	struct end client, server;
 	struct direction directions[DIRECTIONS];
-	sd_event_source *idle, *total, *turn, *drain;
-	__u64 idle_us, moved_us; /* moved_us: when last, CLOCK_MONOTONIC */
+	sd_event_source *timer, *turn; /* turn: made when there is more than one carries */
+	__u64 idle_us;
+	__u64 moved_us, ends_us; /* when last, at the latest; CLOCK_MONOTONIC */
+	bool drains;		 /* what came before a reset is on its way */
 	int unsent;		 /* at the last look for idleness */
 	flow_ended_fn ended;
 	void *data;
@@ -86,10 +88,8 @@ static void flow_free(struct flow *flow)
 {
 	if (!flow)
 		return;
-	sd_event_source_disable_unref(flow->idle);
-	sd_event_source_disable_unref(flow->total);
+	sd_event_source_disable_unref(flow->timer);
 	sd_event_source_disable_unref(flow->turn);
-	sd_event_source_disable_unref(flow->drain);
 	for (size_t i = 0; i < DIRECTIONS; i++) {
 		large_pipes -= flow->directions[i].large;
 		cleanup_closep(&flow->directions[i].pipe[0]);
@@ -420,35 +420,41 @@ static void arm(sd_event_source *timer, __u64 after_us)
 	sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
 }
 
+static int on_turn(sd_event_source *source, void *data);
+
+static int take_turn(struct flow *flow)
+{
+	if (flow->turn)
+		return sd_event_source_set_enabled(flow->turn, SD_EVENT_ONESHOT);
+	return sd_event_add_defer(sd_event_source_get_event(flow->timer), &flow->turn, on_turn,
+				  flow);
+}
+
 static int run(struct flow *flow)
 {
 	struct direction *up = &flow->directions[UP], *down = &flow->directions[DOWN];
-	bool moved = false, more = false, drains = false;
+	bool moved = false, more = false;
 	int r = move(up, &moved, &more);
 
 	if (!r)
 		r = move(down, &moved, &more);
 	if (moved)
 		flow->moved_us = clock_us();
+	flow->drains = false;
 	if (r)
 		end_flow(flow, r == -EDQUOT ? FLOW_OVER_UPLOAD : FLOW_INTERNAL);
-	else if (is_reset(up, &drains) || is_reset(down, &drains))
+	else if (is_reset(up, &flow->drains) || is_reset(down, &flow->drains))
 		end_flow(flow, FLOW_RESET);
 	else if (up->told && down->told)
 		end_flow(flow, FLOW_ENDED);
-	else if (more)
-		sd_event_source_set_enabled(flow->turn, SD_EVENT_ONESHOT);
-	else if (drains)
-		arm(flow->drain, DRAIN_US);
+	else if (more && take_turn(flow) < 0)
+		end_flow(flow, FLOW_INTERNAL);
+	else if (!more && flow->drains)
+		arm(flow->timer, DRAIN_US);
 	return 0;
 }
 
 static int on_turn(sd_event_source *source _unused_, void *data)
-{
-	return run(data);
-}
-
-static int on_drain(sd_event_source *source _unused_, uint64_t usec _unused_, void *data)
 {
 	return run(data);
 }
@@ -476,24 +482,23 @@ static void note_drained(struct flow *flow)
 	flow->unsent = now;
 }
 
-static int on_idle(sd_event_source *source, uint64_t usec _unused_, void *data)
+static int on_timer(sd_event_source *source, uint64_t usec _unused_, void *data)
 {
 	struct flow *flow = data;
 	__u64 at, now = clock_us();
 
 	note_drained(flow);
 	at = flow->moved_us + flow->idle_us;
-	if (now >= at)
+	if (now >= flow->ends_us) {
+		end_flow(flow, FLOW_OUT_OF_TIME);
+		return 0;
+	}
+	if (now >= at) {
 		end_flow(flow, FLOW_IDLE);
-	else
-		arm(source, at - now);
-	return 0;
-}
-
-static int on_total(sd_event_source *source _unused_, uint64_t usec _unused_, void *data)
-{
-	end_flow(data, FLOW_OUT_OF_TIME);
-	return 0;
+		return 0;
+	}
+	arm(source, (at < flow->ends_us ? at : flow->ends_us) - now);
+	return flow->drains ? run(flow) : 0;
 }
 
 /* --- the beginning --- */
@@ -539,42 +544,30 @@ static int watch(sd_event *event, struct flow *flow, struct end *end)
 	return r < 0 ? r : 0;
 }
 
-static int set_timers(sd_event *event, struct flow *flow, const struct flow_options *options)
+static int set_timer(sd_event *event, struct flow *flow, const struct flow_options *options)
 {
-	int r;
+	__u64 now = clock_us(), least_ms = options->idle_ms < options->total_ms ? options->idle_ms
+										: options->total_ms;
 
 	flow->idle_us = (__u64)options->idle_ms * 1000;
-	flow->moved_us = clock_us();
-	r = sd_event_add_time(event, &flow->idle, CLOCK_MONOTONIC, flow->moved_us + flow->idle_us,
-			      1000, on_idle, flow);
-	if (r >= 0)
-		r = sd_event_add_time(event, &flow->total, CLOCK_MONOTONIC,
-				      flow->moved_us + (__u64)options->total_ms * 1000, 1000,
-				      on_total, flow);
-	if (r >= 0)
-		r = sd_event_add_time(event, &flow->drain, CLOCK_MONOTONIC, 0, 1000, on_drain,
-				      flow);
-	if (r >= 0)
-		r = sd_event_source_set_enabled(flow->drain, SD_EVENT_OFF);
-	if (r >= 0)
-		r = sd_event_add_defer(event, &flow->turn, on_turn, flow);
-	if (r >= 0)
-		r = sd_event_source_set_enabled(flow->turn, SD_EVENT_OFF);
-	return r < 0 ? r : 0;
+	flow->moved_us = now;
+	flow->ends_us = now + (__u64)options->total_ms * 1000;
+	return sd_event_add_time(event, &flow->timer, CLOCK_MONOTONIC, now + least_ms * 1000, 1000,
+				 on_timer, flow);
 }
 
 static int set_up(sd_event *event, struct flow *flow, const struct flow_options *options)
 {
-	int r = set_timers(event, flow, options);
+	int r = set_timer(event, flow, options);
 
-	if (!r)
+	if (r >= 0)
 		r = watch(event, flow, &flow->client);
 	if (!r)
 		r = watch(event, flow, &flow->server);
 	if (!r)
 		r = put_first(&flow->directions[UP], options);
 	if (r > 0)
-		r = sd_event_source_set_enabled(flow->turn, SD_EVENT_ONESHOT);
+		r = take_turn(flow);
 	return r < 0 ? r : 0;
 }
 
