@@ -56,7 +56,8 @@ static struct scene scene_start(void)
 					    "--host-record=near.example.com,9.9.9.7",
 					    "--host-record=silent.example.com,5.5.5.5",
 					    "--host-record=second.example.com,5.5.5.5",
-					    "--host-record=second.example.com,8.8.8.9"};
+					    "--host-record=second.example.com,8.8.8.9",
+					    "--local-ttl=60"};
 	struct scene s = {.before = netns_enter()};
 
 	s.world = world_start();
@@ -158,13 +159,14 @@ static void test_names(void **state)
 	_cleanup_scene_ struct scene s = scene_start();
 
 	(void)state;
-	for (size_t i = 0; i < N_OF(rows); i++) {
+	/* Again, as it is known: neither is anybody told from within. */
+	for (size_t i = 0; i < 2 * N_OF(rows); i++) {
 		struct heard heard = {0};
 		struct reach *reach;
 
-		begin(&s, i, &heard, &reach);
+		begin(&s, i % N_OF(rows), &heard, &reach);
 		wait_for(s.event, &heard);
-		check(i, &heard);
+		check(i % N_OF(rows), &heard);
 	}
 }
 

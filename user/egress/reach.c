@@ -36,6 +36,8 @@ struct reach {
 	struct question *question;
 	struct dial *dial;
 	sd_event_source *timer, *patience;
+	enum reach_outcome outcome; /* the timer's */
+	char reason[REASON_SIZE];
 };
 
 /* --- what all share --- */
@@ -97,12 +99,24 @@ static void fail(struct reach *reach, int code)
 	end(reach, REACH_INTERNAL, -1, strerror(-code));
 }
 
-static int on_deadline(sd_event_source *source _unused_, uint64_t usec _unused_, void *data)
+/* By the loop: what is decided while it begins is not told yet. */
+static void conclude(struct reach *reach, enum reach_outcome outcome, const char *reason)
+{
+	reach->outcome = outcome;
+	snprintf(reach->reason, sizeof(reach->reason), "%s", reason);
+	sd_event_source_set_time(reach->timer, 0);
+}
+
+static int on_timer(sd_event_source *source _unused_, uint64_t usec _unused_, void *data)
 {
 	struct reach *reach = data;
+	char reason[REASON_SIZE];
 
-	end(reach, REACH_OUT_OF_TIME, -1,
-	    reach->question ? "no resolver has answered" : "no address has answered");
+	snprintf(reason, sizeof(reason), "%s", reach->reason);
+	if (reach->outcome == REACH_OUT_OF_TIME)
+		snprintf(reason, sizeof(reason), "no %s has answered",
+			 reach->question ? "resolver" : "address");
+	end(reach, reach->outcome, -1, reason);
 	return 0;
 }
 
@@ -130,7 +144,7 @@ static void begin_dial(struct reach *reach, const struct address *addresses, siz
 			 reach, &reach->dial);
 
 	if (r)
-		fail(reach, r);
+		conclude(reach, REACH_INTERNAL, strerror(-r));
 }
 
 /* --- judged --- */
@@ -200,17 +214,17 @@ static void on_resolved(void *data, int result, const struct address *addresses,
 
 	reach->question = NULL;
 	if (result == -ENOMEM) {
-		fail(reach, result);
+		conclude(reach, REACH_INTERNAL, strerror(-result));
 		return;
 	}
 	if (result) {
-		end(reach, REACH_UNRESOLVED, -1, why_unresolved(result));
+		conclude(reach, REACH_UNRESOLVED, why_unresolved(result));
 		return;
 	}
 	for (size_t i = 0; !r && i < n; i++)
 		r = judge(reach->reacher, &addresses[i], reach->port, &judged);
 	if (r || !judged.n)
-		end(reach, judged.outcome, -1, judged.reason);
+		conclude(reach, judged.outcome, judged.reason);
 	else
 		begin_dial(reach, judged.dialled, judged.n);
 }
@@ -231,13 +245,17 @@ static int begin(struct reach *reach, const char *name, unsigned int deadline_ms
 	sd_event *event = reach->reacher->event;
 	uint64_t now = clock_us();
 	int r = sd_event_add_time(event, &reach->timer, CLOCK_MONOTONIC,
-				  now + (uint64_t)deadline_ms * 1000, 1000, on_deadline, reach);
+				  now + (uint64_t)deadline_ms * 1000, 1000, on_timer, reach);
 
 	if (r >= 0)
 		r = resolver_ask(reach->reacher->resolver, name, on_resolved, reach,
 				 &reach->question);
-	if (r)
+	if (r < 0)
 		return r;
+	if (r > 0) {
+		question_settle(reach->question);
+		return 0;
+	}
 	return sd_event_add_time(event, &reach->patience, CLOCK_MONOTONIC, now + PATIENCE_US, 1000,
 				 on_patience, reach);
 }
@@ -253,7 +271,11 @@ int reach_begin(struct reacher *reacher, const char *name, __u16 port, unsigned 
 	reach = calloc(1, sizeof(*reach));
 	if (!reach)
 		return -ENOMEM;
-	*reach = (struct reach){.reacher = reacher, .reached = reached, .data = data, .port = port};
+	*reach = (struct reach){.reacher = reacher,
+				.reached = reached,
+				.data = data,
+				.port = port,
+				.outcome = REACH_OUT_OF_TIME};
 	r = begin(reach, name, deadline_ms);
 	if (r < 0)
 		reach_cancel(reach);

@@ -314,10 +314,14 @@ static int on_answered(sd_event_source *source _unused_, void *data)
 
 bool question_settle(struct question *question)
 {
+	struct resolver *resolver = question->resolver;
+
 	if (!question->n)
 		return false;
 	cancel_open(question);
 	end(question);
+	if (!resolver->answered)
+		sd_event_source_set_enabled(resolver->tell, SD_EVENT_OFF);
 	return true;
 }
 

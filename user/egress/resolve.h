@@ -50,8 +50,8 @@ DEFINE_CLEANUP(struct resolver *, resolver_free)
  * the library knew; 0, or -errno. */
 int resolver_ask(struct resolver *resolver, const char *name, resolved_fn resolved, void *data,
 		 struct question **ret);
-/* Where one family has addresses and the other's answer is waited for still: that is enough, `resolved` is called now.
- * True: so it was, and the question is gone. */
+/* Where there are addresses, though the other family's answer is waited for still, or its own turn is: that is enough,
+ * `resolved` is called now. True: so it was, and the question is gone. */
 bool question_settle(struct question *question);
 /* It is not answered any more, and gone. */
 void question_cancel(struct question *question);
