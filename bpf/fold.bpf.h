@@ -18,17 +18,17 @@
 
 /* Whose doing it is. A process's id is used again; its start and its execs tell what ran in it. */
 struct bh_doer {
-	struct task_struct *task;
 	__u32 tgid;
 	__u64 start_ns, exec;
 };
 
 static __always_inline void bh_doer_read(struct bh_doer *d)
 {
-	d->task = bpf_get_current_task_btf();
-	d->tgid = d->task->tgid;
-	d->start_ns = d->task->group_leader->start_boottime;
-	d->exec = d->task->self_exec_id;
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	d->tgid = task->tgid;
+	d->start_ns = task->group_leader->start_boottime;
+	d->exec = task->self_exec_id;
 }
 
 /* What the agent acts upon is told of each time. */

@@ -59,14 +59,14 @@ int BPF_PROG(bh_anon_inode, struct inode *inode, const struct qstr *name,
 	     const struct inode *context, int ret)
 {
 	struct bh_refusal r = BH_REFUSAL(ANON_INODE, BH_REASON_CLOSED);
-	char text[BH_SMALL_TAIL] = {};
+	char *text = (char *)r.small;
 
 	BH_ENTER(s, ANON_INODE, ret);
-	bpf_probe_read_kernel_str(text, sizeof(text), name->name);
-	if (bpf_strncmp(text, sizeof(text), "[io_uring]") &&
-	    bpf_strncmp(text, sizeof(text), "[userfaultfd]"))
+	bpf_probe_read_kernel_str(text, sizeof(r.small), name->name);
+	if (bpf_strncmp(text, sizeof(r.small), "[io_uring]") &&
+	    bpf_strncmp(text, sizeof(r.small), "[userfaultfd]"))
 		return 0;
-	return bh_refuse_name(&s, &r, text);
+	return bh_refuse_name(&s, &r);
 }
 
 SEC("iter/task_file")

@@ -180,16 +180,16 @@ static __noinline long bh_judge_received_nameless(const struct bh_subject *s, st
 	struct dentry *dentry = bh_dentry_of(file);
 	__u64 magic = dentry->d_sb->s_magic;
 	const void *name = dentry->d_name.name;
-	char text[BH_SMALL_TAIL] = {};
+	char *text = (char *)r.small;
 
 	if (bh_nameless_is_free(magic))
 		return 0;
 	if (magic != ANON_INODE_FS_MAGIC)
 		name = dentry->d_sb->s_type->name;
-	bpf_probe_read_kernel_str(text, sizeof(text), name);
+	bpf_probe_read_kernel_str(text, sizeof(r.small), name);
 	if (magic == ANON_INODE_FS_MAGIC && bh_anonymous_is_free(text))
 		return 0;
-	return bh_refuse_name(s, &r, text);
+	return bh_refuse_name(s, &r);
 }
 
 /* Message queues stand in a filesystem of the kernel's own that can be mounted, and have names. */

@@ -22,6 +22,7 @@ struct bh_telling {
 static __always_inline void bh_event_fill(struct bh_event *event, const struct bh_subject *s,
 					  const struct bh_refusal *r, const struct bh_telling *t)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 i;
 
 	event->abi = BH_ABI;
@@ -36,12 +37,12 @@ static __always_inline void bh_event_fill(struct bh_event *event, const struct b
 	event->error = r->error;
 	event->perms = r->perms;
 	event->tgid = t->doer.tgid;
-	event->tid = t->doer.task->pid;
+	event->tid = task->pid;
 	event->repeated = t->same ? (__u32)t->word : 0;
 	event->start_ns = t->doer.start_ns;
 	event->time_ns = t->now;
 	event->exec_seq = s->exec_seq;
-	bpf_probe_read_kernel(event->comm, sizeof(event->comm), t->doer.task->comm);
+	bpf_probe_read_kernel(event->comm, sizeof(event->comm), task->comm);
 	event->kind = r->kind;
 	for (i = 0; i < 5; i++)
 		event->object[i] = r->object[i];
@@ -108,8 +109,9 @@ static __always_inline bool bh_tell(const struct bh_subject *s, const struct bh_
 		bh_fold_give(t->fold, t->word, told || !t->same ? 0 : (__u32)t->word);
 		return told;
 	}
+	/* Here, without a frame of its own: from the deepest hooks 512 bytes of stack are all that there is (6.1). */
 	if (!slot)
-		slot = own = bh_slot_claim();
+		slot = own = bh_slot_claim_here();
 	if (!slot)
 		return false;
 	bh_event_fill(&slot->event, s, r, t);

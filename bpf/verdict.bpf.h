@@ -61,12 +61,17 @@ static long bh_slot_try(__u32 i, struct bh_claim *claim)
 }
 
 /* A loop by helper, here as everywhere: the verifier would follow a plain one turn by turn. */
-static __noinline __attribute__((unused)) struct bh_slot *bh_slot_claim(void)
+static __always_inline struct bh_slot *bh_slot_claim_here(void)
 {
 	struct bh_claim claim = {};
 
 	bpf_loop(BH_SLOTS, bh_slot_try, &claim, 0);
 	return claim.slot;
+}
+
+static __noinline __attribute__((unused)) struct bh_slot *bh_slot_claim(void)
+{
+	return bh_slot_claim_here();
 }
 
 static __always_inline void bh_slot_release(struct bh_slot *slot)
@@ -94,12 +99,11 @@ static __always_inline long bh_refuse_number(const struct bh_subject *s, struct 
 	return bh_refuse(s, r, NULL);
 }
 
-/* What it is about is no file, and has a kind alone: BH_SMALL_TAIL bytes. */
-static __noinline __attribute__((unused)) long
-bh_refuse_name(const struct bh_subject *s, struct bh_refusal *r, const char *text)
+/* What it is about is no file, and has a kind alone, which stands in r->small. */
+static __noinline __attribute__((unused)) long bh_refuse_name(const struct bh_subject *s,
+							      struct bh_refusal *r)
 {
 	r->kind = BH_OBJECT_NAME;
-	__builtin_memcpy(r->small, text, BH_SMALL_TAIL);
 	r->object[2] = r->tail = BH_SMALL_TAIL;
 	return bh_refuse(s, r, NULL);
 }
