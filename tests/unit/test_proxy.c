@@ -282,11 +282,11 @@ static void test_refusals(void **state)
 		    "api.example.com");
 	assert_int_equal(lookup(&ports, BOOK_PROXY).rcode, LDNS_RCODE_NXDOMAIN);
 	expect(&s, "query", "ungranted", BOOK_PROXY);
-	must(&s, "{'do': 'grant', 'serial': 7, 'only': ['private.example.com']}");
+	must(&s, "{'do': 'grant', 'serial': 7, 'lease': 1, 'only': ['private.example.com']}");
 	expect_socks(&s, ask_socks(&s, &ports, "api.example.com", 8443), 2, "ungranted",
 		     "api.example.com");
 	assert_int_equal(lookup(&ports, BOOK_PROXY).address, PROXY);
-	must(&s, "{'do': 'grant', 'serial': 7}");
+	must(&s, "{'do': 'grant', 'serial': 7, 'lease': 1}");
 	talk = talk_by_http(&s, &ports, "api.example.com:8443");
 	talk_end(&talk);
 }
@@ -409,7 +409,7 @@ static void test_cuts(void **state)
 {
 	static const char *const cuts[] = {
 		"{'do': 'revoke', 'serial': 7}",
-		"{'do': 'grant', 'serial': 7, 'only': ['one.cdn.example.com']}",
+		"{'do': 'grant', 'serial': 7, 'lease': 1, 'only': ['one.cdn.example.com']}",
 		"{'do': 'list', 'serial': 7, 'proxy': true, 'entries': []}",
 		"{'do': 'list', 'serial': 7, 'entries': [" API "]}",
 		"{'do': 'close', 'serial': 7}",
@@ -423,7 +423,7 @@ static void test_cuts(void **state)
 		bool both = i != 3;
 
 		list(&s, 7, API, "true");
-		must(&s, "{'do': 'grant', 'serial': 7}");
+		must(&s, "{'do': 'grant', 'serial': 7, 'lease': 1}");
 		talk = talk_by_http(&s, &ports, "api.example.com:8443");
 		direct = talk_start(&s, &ports, 7, "api.example.com");
 		list(&s, 7, API ", {'to': '*.cdn.example.com:8443'}", "true");
