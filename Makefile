@@ -81,8 +81,9 @@ $(DAEMON_TESTS): LIBS += -lmnl
 $(BUILD)/tests/unit/test_ways: ALL_LDFLAGS += $(patsubst %,-Wl$(comma)--wrap=%,kern_outlet_set kern_outlet_unset kern_outlets_clear \
 	kern_flows_fd kern_flows_clear kern_fence_fill kern_fence_attach kern_fence_refused cgroup_own_get \
 	kern_outlet_mark kern_compartment_get cgroup_pids cgroup_of_pid)
-EGRESS_TESTS := $(patsubst %,$(BUILD)/tests/unit/test_%,egress hello route dial resolve reach flow guard egressd egressd_parts proxy)
-$(BUILD)/tests/unit/test_egressd $(BUILD)/tests/unit/test_proxy: | $(BUILD)/bin/bulkhead-egressd
+EGRESS_TESTS := $(patsubst %,$(BUILD)/tests/unit/test_%,egress hello route dial resolve reach flow guard egressd egressd_parts proxy \
+	flood liar starved)
+$(patsubst %,$(BUILD)/tests/unit/test_%,egressd proxy flood starved): | $(BUILD)/bin/bulkhead-egressd
 $(BUILD)/tests/unit/test_egressd_parts: $(filter-out %/main.o,$(call objects,user/egressd/*.c))
 $(BUILD)/tests/unit/test_egressd_parts: LIBS := -lseccomp $(LIBS)
 $(EGRESS_TESTS): LIBS := -lldns -lmnl -lunbound $(LIBS)

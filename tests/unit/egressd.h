@@ -237,6 +237,8 @@ static inline void expect(struct scene *s, const char *what, const char *outcome
 
 /* Descriptors that it may have; 0: as many as it likes. */
 static rlim_t egressd_files;
+/* Bytes of memory of its own that it may have, likewise. */
+static rlim_t egressd_data;
 
 __attribute__((noreturn)) static inline void be_egressd(int channel)
 {
@@ -247,6 +249,8 @@ __attribute__((noreturn)) static inline void be_egressd(int channel)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (egressd_files)
 		setrlimit(RLIMIT_NOFILE, &(struct rlimit){egressd_files, egressd_files});
+	if (egressd_data)
+		setrlimit(RLIMIT_DATA, &(struct rlimit){egressd_data, egressd_data});
 	path[n < 0 ? 0 : n] = '\0';
 	tests = strstr(path, "/tests/unit/") ?: strstr(path, "/tests/bench/");
 	if (!tests || dup2(channel, CHANNEL_FD) < 0)
@@ -383,12 +387,16 @@ static inline void scene_end(struct scene *s)
 }
 #define _cleanup_scene_ __attribute__((cleanup(scene_end)))
 
-/* As many datagrams as a test may send at once. */
+/* As many datagrams as a test may send at once; 0: as many as the agent's sockets take. */
+static int stub_buffer = 64 << 20;
+
 static inline void enlarge(int fd)
 {
-	int size = 64 << 20;
+	int size = stub_buffer;
 
-	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)), 0);
+	if (size)
+		assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)),
+				 0);
 }
 
 static inline int loopback_socket(int family, int type, __u16 *ret_port)
