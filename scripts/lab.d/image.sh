@@ -7,7 +7,7 @@ IMAGE_PACKAGES=(systemd systemd-sysv dbus nodejs python3 git curl socat iproute2
 	util-linux strace less kmod libbpf1 libelf1 zlib1g libcyaml1 libyaml-0-2 libjansson4 libsystemd0 libsodium23
 	libcap-ng0 libseccomp2 libcmocka0 ca-certificates
 	libunbound8 libldns3 libmnl0 nsd nginx-light openssl tcpdump musl
-	gcc libc6-dev make gpg gpg-agent npm openssh-client python3-pip ripgrep sqlite3 tmux bubblewrap runc crun)
+	gcc libc6-dev make gpg gpg-agent npm openssh-client openssh-server gron python3-pip ripgrep sqlite3 tmux bubblewrap runc crun)
 
 # Useless in a guest that lives for a minute: each of these costs a second or more under emulation.
 IMAGE_MASKED=(apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer
@@ -16,7 +16,7 @@ IMAGE_MASKED=(apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scr
 	systemd-networkd-wait-online.service systemd-timesyncd.service systemd-random-seed.service
 	systemd-pstore.service systemd-update-utmp.service systemd-update-utmp-runlevel.service
 	systemd-machine-id-commit.service systemd-firstboot.service systemd-hwdb-update.service
-	ldconfig.service
+	ldconfig.service ssh.service ssh.socket
 	systemd-binfmt.service systemd-udev-settle.service sys-fs-fuse-connections.mount
 	modprobe@configfs.service modprobe@drm.service modprobe@efi_pstore.service)
 

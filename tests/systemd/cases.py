@@ -22,6 +22,7 @@ import cases_boot  # noqa: F401
 import cases_egress  # noqa: F401
 import cases_proxy  # noqa: F401
 import cases_listen  # noqa: F401
+import cases_clients  # noqa: F401
 import cases_host  # noqa: F401
 import harness
 

@@ -82,6 +82,12 @@ class Box(Provider):
         self.socket, self.policy = f"{self.directory}/run/box.sock", f"{POLICIES}/{self.name}.yaml"
         self.log = f"{self.directory}/log"
 
+    def config(self):
+        return config(self.name, self.directory)
+
+    def policy_text(self):
+        return POLICY.format(name=self.name)
+
     def start(self):
         """With no output that the container could keep open: its end is waited for."""
         for directory in ("proc", "dev", "usr", "etc", "data", "second", "run/box", CODE[1:]):
@@ -89,8 +95,8 @@ class Box(Provider):
         for link in ("bin", "lib", "lib64", "sbin"):
             os.symlink(f"usr/{link}", f"{self.directory}/rootfs/{link}")
         os.makedirs(f"{self.directory}/run")
-        write(f"{self.directory}/config.json", json.dumps(config(self.name, self.directory)))
-        write(self.policy, POLICY.format(name=self.name))
+        write(f"{self.directory}/config.json", json.dumps(self.config()))
+        write(self.policy, self.policy_text())
         made = run("/bin/sh", "-c", f'exec "$@" >{self.log} 2>&1', "sh", self.runtime, "run", "--detach", "--pid-file",
                    f"{self.directory}/pid", "--bundle", self.directory, self.name)
         expect_equal(f"status of {self.runtime} run ({read(self.log)[-400:]})", made.status, 0)
@@ -111,11 +117,11 @@ class Box(Provider):
 
 
 @contextlib.contextmanager
-def box(runtime):
+def box(runtime, kind=Box):
     agent_is_back()
     for path in (OPEN_AT_HOME, CLOSED_AT_HOME):
         write(path, "synthetic\n")
-    b = Box(runtime)
+    b = kind(runtime)
     try:
         b.start()
         yield b

@@ -9,7 +9,6 @@ import signal
 import socket
 import time
 
-import cases_mcp
 import cases_tools
 import world
 from cases_tools import RUN, USER, WORKSPACE
@@ -29,29 +28,36 @@ COM = {"api": [world.PAGES], "git": [world.PAGES], "upload": [world.PAGES], "unl
 ORG = {"a.cdn": [world.PAGES], "b.a.cdn": [world.PAGES], "cdn": [world.PAGES], "evilcdn": [world.PAGES],
        "alias.cdn": ["git.example.com."],
        "private.bad": [world.PRIVATE], "mixed.bad": [world.PAGES, world.PRIVATE], "metadata.bad": [world.METADATA],
-       "loopback.bad": ["127.0.0.1"], "here.bad": ["9.8.8.2"], "gateway.bad": [world.GATEWAY],
+       "loopback.bad": ["127.0.0.1"], "loop.bad": ["loops.bad.example.org."], "loops.bad": ["loop.bad.example.org."],
+       "alias.bad": ["private.bad.example.org."], "here.bad": ["9.8.8.2"], "gateway.bad": [world.GATEWAY],
        "six.bad": [world.PAGES, "fd00::1"], "mapped.bad": [f"::ffff:{world.PRIVATE}"], "rebind.bad": [world.PAGES]}
-CERTIFIED = ["api.example.com", "git.example.com", "*.cdn.example.org"]
+# Who has a name of their own that their programs ask: both are "api".
+APIS = {"api": [world.PAGES]}
+CERTIFIED = ["api.example.com", "git.example.com", "*.cdn.example.org", "unlisted.example.com", "api.github.com",
+             "api.openai.com"]
 
 DESTINATIONS = """\
 network:
   egress:
     - {to: "api.example.com:443", discloses: "prompts, workspace excerpts", max-upload: 1MiB, tls: true}
-    - {to: "git.example.com:80,443", discloses: "names of repositories", max-upload: 5MiB}
+    - {to: "git.example.com:22,80,443", discloses: "names of repositories", max-upload: 5MiB}
     - {to: "upload.example.com:80", discloses: "test data", max-upload: 64KiB}
     - {to: "*.cdn.example.org:80,443", discloses: "names of packages", max-upload: 1MiB}
     - {to: "*.bad.example.org:80", discloses: "nothing", max-upload: 1MiB}
 """
 PROGRAMS = f"""\
 exec:
-  - {{on: [/usr/bin/curl, /usr/bin/getent, {MUSL}]}}
+  - {{on: [/usr/bin/curl, /usr/bin/getent, /usr/bin/gron, {MUSL}]}}
 """
 LOADER = f"""\
 files:
   - {{allow: [read, map-exec, interp], on: [{MUSL_LIBC}]}}
 """
+AGENT_SOCK = f"{RUN}/agent"  # of ssh's
 CLIENT = (cases_tools.CODER.replace("name: coder", "name: client").replace("network: none\n", DESTINATIONS)
-          .replace("exec:\n", PROGRAMS).replace("files:\n", LOADER))
+          .replace("exec:\n", PROGRAMS).replace("files:\n", LOADER)
+          .replace("  - base/shell\n", "  - base/shell\n  - base/ssh-client\n")
+          .replace("vars: [", f"vars: [SSH_AUTH_SOCK={AGENT_SOCK}, "))
 cases_tools.POLICY_TEXTS["client"] = CLIENT
 
 # As they are told to trust an authority of their user's.
@@ -140,8 +146,9 @@ CUT = (7, 18, 35, 52, 55, 56)  # curl's, of a connection that was reset: as earl
 def stage(granted=True):
     """The world, once; the agent with its resolver, a client that is free and one that is confined."""
     if not world.RUNNING:
-        world.make({"example.com": COM, "example.org": ORG}, CERTIFIED)
+        world.make({"example.com": COM, "example.org": ORG, "github.com": APIS, "openai.com": APIS}, CERTIFIED)
         write(CONFIG, f"upstreams: [{world.NAMES}]\nconnect: 10s\n")
+        run("systemctl", "try-restart", AGENT)
     agent_is_back()
     if not compartments(name="client"):
         cases_tools.begin("client")
@@ -524,7 +531,7 @@ def tls_alone():
 
 
 BAD = {"private": "bad address", "mixed": "bad address", "metadata": "bad address", "loopback": "bad address",
-       "six": "bad address", "mapped": "bad address", "here": "bad route", "gateway": "bad route"}
+       "six": "bad address", "mapped": "bad address", "alias": "bad address", "loop": "not resolved", "here": "bad route", "gateway": "bad route"}
 
 
 @case("egress", seconds=400)
@@ -837,45 +844,6 @@ def loopback_own():
         expect_equal("another compartment", do(page.format(8099)).status, 7)
         must_do(curl(f"https://{API}/hello"), "loop", "^hello")
     run("kill", read(f"{WORKSPACE}/server.8098").strip())
-
-
-SERVER_MJS = """\
-// A stand-in for an MCP server whose tool is on the internet: one tool, by fetch.
-import {createInterface} from "node:readline";
-const tools = {fetch: async ({url}) => (await fetch(url)).text()};
-const say = m => process.stdout.write(JSON.stringify({jsonrpc: "2.0", ...m}) + "\\n");
-const text = t => ({content: [{type: "text", text: t}]});
-for await (const line of createInterface({input: process.stdin})) {
-	const {id, method, params} = JSON.parse(line);
-	if (method === "initialize")
-		say({id, result: {protocolVersion: params.protocolVersion, capabilities: {tools: {}},
-			serverInfo: {name: "t", version: "1"}}});
-	else if (method === "tools/call")
-		await tools[params.name](params.arguments).then(
-			t => say({id, result: text(t)}),
-			e => say({id, result: {...text(`${e.message}: ${e.cause?.code}`), isError: true}}));
-}
-"""
-MCP = CLIENT.replace("name: client", "name: mcp")
-
-
-@case("egress-more", seconds=400)
-def mcp_stand_in():
-    """An MCP server in node that calls what is listed by fetch, under bulkhead run: a stand-in of twenty lines."""
-    stage()
-    write(f"{WORKSPACE}/server.mjs", SERVER_MJS)
-    write(f"{POLICIES}/mcp.yaml", MCP)
-    os.environ["NODE_EXTRA_CA_CERTS"] = world.CA
-    server = ("/usr/bin/node", f"{WORKSPACE}/server.mjs")
-    with cases_mcp.server("bulkhead", "run", f"{POLICIES}/mcp.yaml", "--", *server) as s:
-        text, failed = s.call("fetch", url=f"https://{API}/hello")
-        expect(failed and "ENOTFOUND" in text, f"before a grant: {text}")
-        must("bulkhead", "grant", "mcp", "egress", "--for", "10m", "--only", API)
-        expect_equal("granted", s.call("fetch", url=f"https://{API}/hello"), (world.HELLO, False))
-        text, failed = s.call("fetch", url="https://unlisted.example.com/hello")
-        expect(failed and "ENOTFOUND" in text, f"unlisted: {text}")
-        text, failed = s.call("fetch", url=f"http://{world.PAGES}/hello")
-        expect(failed and "EACCES" in text, f"an address: {text}")
 
 
 # --- as they are told to do it ---

@@ -22,6 +22,11 @@ CGROUP = f"{CGROUPS}/mcp"
 SECONDS = 100  # one answer may take
 
 
+def failed(text):
+    """What a tool says in such a case; some throw, and the answer is an error of the protocol's."""
+    return {"content": [{"text": text}], "isError": True}
+
+
 class Server:
     """Requests and answers, a line each."""
 
@@ -48,7 +53,7 @@ class Server:
         while True:
             answer = self.line()
             if answer.get("id") == self.number:
-                return answer["result"]
+                return answer["result"] if "result" in answer else failed(answer["error"]["message"])
 
     def hello(self):
         self.ask("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "t", "version": "1"})

@@ -103,14 +103,31 @@ http {{
 		client_max_body_size 0;
 		location /slow {{ limit_rate {SLOW}k; }}
 		location /upload {{ proxy_request_buffering off; proxy_http_version 1.1; proxy_pass http://127.0.0.1:9000; }}
+		location /v1/ {{ proxy_pass http://127.0.0.1:9000; }}
+		location /repos/ {{ default_type application/json; }}
+		location = /repos/o/r/issues/2 {{ return 302 https://unlisted.example.com/hello; }}
 	}}
 }}
 """
-# Says how much it was sent.
-SINK = """\
-import http.server
+ANSWER = "an answer of the world's model"
+# Says how much it was sent; a model whose answer is always the same (the Responses API).
+SINK = f"""\
+import http.server, json
+MESSAGE = {{"type": "message", "role": "assistant", "id": "m", "content": [{{"type": "output_text", "text": "{ANSWER}"}}]}}
+USAGE = {{"input_tokens": 1, "input_tokens_details": None, "output_tokens": 1, "output_tokens_details": None, "total_tokens": 2}}
+EVENTS = [("created", {{"response": {{"id": "r"}}}}), ("output_item.done", {{"output_index": 0, "item": MESSAGE}}),
+          ("completed", {{"response": {{"id": "r", "usage": USAGE}}}})]
 class Sink(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        text = "".join("event: response.%s\\ndata: %s\\n\\n" % (k, json.dumps({{"type": "response." + k, **v}}))
+                       for k, v in EVENTS).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
     def do_PUT(self):
         left = length = int(self.headers["Content-Length"])
         while left:
@@ -181,6 +198,7 @@ def certify(names):
 
 def make_pages():
     write(f"{TOP}/www/hello", HELLO)
+    write(f"{TOP}/www/repos/o/r/issues/1", '{"title": "hello from the world"}\n')
     with open(f"{TOP}/www/slow", "wb") as f:
         f.truncate(64 << 20)
     git = ("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-C", f"{TOP}/tree")
@@ -190,6 +208,35 @@ def make_pages():
     must(*git, "commit", "-q", "-m", "from the world")
     must("git", "clone", "-q", "--bare", f"{TOP}/tree", f"{TOP}/www/repo.git")
     must("git", "-C", f"{TOP}/www/repo.git", "update-server-info")
+
+
+SSHD = f"""\
+ListenAddress {PAGES}
+HostKey {TOP}/host_key
+PidFile {TOP}/sshd.pid
+AuthorizedKeysFile {TOP}/user_key.pub
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+# The one that it prefers takes seconds under emulation.
+KexAlgorithms curve25519-sha256
+"""
+
+
+def serve_ssh(user, *names):
+    """The repository by ssh, once a boot: to who has user_key; all of this host know the server by these names."""
+    if "sshd" in RUNNING:
+        return
+    for key in ("host_key", "user_key"):
+        must("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{TOP}/{key}")
+    must("useradd", "-p", "*", "-d", f"{TOP}/www", "-s", "/bin/sh", user)
+    must("chown", "-R", f"{user}:", f"{TOP}/www/repo.git")
+    write(f"{TOP}/sshd_config", SSHD)
+    write("/etc/ssh/ssh_known_hosts", f"{','.join(names)} {read(f'{TOP}/host_key.pub')}")
+    os.makedirs("/run/sshd", exist_ok=True)
+    start("sshd", "/usr/sbin/sshd", "-D", "-e", "-f", f"{TOP}/sshd_config")
+    wait_for("sshd listens", lambda: "listening on" in read(f"{TOP}/sshd.out"))
 
 
 def make(zones, certified):
