@@ -51,7 +51,8 @@ struct egressd {
 	struct compartment *compartments;
 	size_t ncompartments, nclients, nproxies;
 	size_t nshared; /* of clients: above EGRESSD_OWN_CLIENTS of their compartments */
-	size_t max_clients, max_shared; /* clients and proxies together; of clients those above their own */
+	size_t max_clients,
+		max_shared; /* clients and proxies together; of clients those above their own */
 	struct asking asking;
 };
 
@@ -63,7 +64,7 @@ struct compartment {
 	struct book *book;
 	size_t told; /* of the book's lines, to the agent */
 	struct entries entries;
-	bool proxy; /* the policy wants it */
+	bool proxy;		       /* the policy wants it */
 	struct allowances *allowances; /* mapped */
 	struct grant grant;
 	sd_event_source *expiry;

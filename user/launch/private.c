@@ -43,21 +43,23 @@ static int make_root(struct error *error)
 
 int private_variables(const char *name, const struct policy_environment *environment, char ***ret)
 {
-	char **list = calloc(1, (NKINDS + 1) * sizeof(char *) + NKINDS * PATH_MAX);
-	char *text = (char *)(list + NKINDS + 1);
+	struct texts {
+		char *list[NKINDS + 1];
+		char texts[NKINDS][PATH_MAX];
+	} *made = calloc(1, sizeof(*made));
 	size_t n = 0;
 
-	if (!list)
+	if (!made)
 		return -ENOMEM;
 	for (size_t i = 0; i < NKINDS; i++) {
 		if (!wants(environment, i))
 			continue;
-		snprintf(text, PATH_MAX, "%s=" POLICY_PRIVATE_ROOT "/%s/%s", kinds[i].variable,
-			 name, kinds[i].directory);
-		list[n++] = text;
-		text += PATH_MAX;
+		snprintf(made->texts[n], PATH_MAX, "%s=" POLICY_PRIVATE_ROOT "/%s/%s",
+			 kinds[i].variable, name, kinds[i].directory);
+		made->list[n] = made->texts[n];
+		n++;
 	}
-	*ret = list;
+	*ret = made->list;
 	return 0;
 }
 
