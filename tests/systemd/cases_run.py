@@ -13,7 +13,8 @@ SLEEPER = "import os, time; os.setsid() if os.fork() == 0 else 0; time.sleep(100
 
 
 def cgroup_of_run(name):
-    found = [f"{OWN}/{entry}" for entry in os.listdir(OWN) if entry.startswith(name + "-")]
+    entries = os.listdir(OWN) if os.path.isdir(OWN) else []
+    found = [f"{OWN}/{entry}" for entry in entries if entry.startswith(name + "-")]
     return found[0] if found else None
 
 

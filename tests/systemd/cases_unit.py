@@ -3,9 +3,9 @@
 import os
 import signal
 
-from harness import (DENIED, DROPIN, OPEN, SECRET, attach, case, cgroup_of, compartment, compartments, confined, dropin, event,
-                     expect, expect_equal, expect_text, line_of, main_pid, mark, must, provider, read,
-                     refused, status, unit_is, wait_for, write, write_policy)
+from harness import (DENIED, DROPIN, OPEN, SECRET, attach, case, cgroup_of, compartment, compartments, confined, dropin,
+                     event, expect, expect_equal, expect_text, line_of, main_pid, mark, must,
+                     provider, read, refused, run, status, unit_is, wait_for, write, write_policy)
 
 EACCES = 13
 

@@ -35,7 +35,7 @@ static int append_timer(sd_bus_message *call, const char *timer, uint64_t after_
 					     "Deadline of a run of bulkhead", "CollectMode", "s",
 					     "inactive-or-failed", "RemainAfterElapse", "b", 0,
 					     "AccuracyUSec", "t", ACCURACY_US, "TimersMonotonic",
-					     "a(st)", 1, "OnActiveUSec", after_us);
+					     "a(st)", 1, "OnActiveSec", after_us);
 }
 
 /* A cgroup that is gone has no file to write to: nothing is left to do then. */
