@@ -65,7 +65,8 @@ $(FUZZ): $(wildcard tests/diff/*.h user/policy/*.h user/egress/*.h include/bulkh
 	@mkdir -p $(@D)
 	$(call say,FUZZ)
 	$(Q)$(CLANG) -std=gnu11 -D_GNU_SOURCE $(WARN) -g -O1 -fsanitize=fuzzer$(comma)address$(comma)undefined \
-		-fno-sanitize-recover=undefined -Iuser -Iinclude -Itests -o $@ $(filter %.c,$^) $(FUZZ_LIBS)
+		-fno-sanitize-recover=undefined -Wno-gnu-variable-sized-type-not-at-end -Iuser -Iinclude -Itests \
+		-o $@ $(filter %.c,$^) $(FUZZ_LIBS)
 
 .PHONY: fuzz
 fuzz: $(FUZZ)
