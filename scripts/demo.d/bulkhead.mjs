@@ -33,14 +33,15 @@ export class Violations {
 	}
 
 	take(record) {
-		if (record.kind !== 'violation') return;
+		// What is the same as a moment ago is told of by a record of its own, later.
+		if (!['violation', 'repeated'].includes(record.kind)) return;
 		this.seen.push(record);
 		const { comm, tgid } = record.subject;
 		const mark = record.verdict === 'refused' ? '!' : '-';
 		console.log(`  ${mark} ${record.hook} #${record.seq}, ${comm}[${tgid}]: ${record.message}`);
 	}
 
-	// The first violation in the compartment, after the first `already`, that a row of attempts.mjs expects.
+	// The first violation or repetition in the compartment, after the first `already`, that a row of attempts.mjs expects.
 	async find(already, compartment, { hooks, about }, seconds) {
 		const found = () => this.seen.slice(already).find(record => record.compartment === compartment &&
 			hooks.includes(record.hook) && record.message.includes(about));

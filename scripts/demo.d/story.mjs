@@ -58,7 +58,7 @@ async function refusal(session, violations, compartment, row, when) {
 	if (expect(!result.ok && event?.errno === result.code, `${when}, ${row.name}: ${told}`)) refused.push(row);
 	note(row.name, result.ok ? 'NOT REFUSED' : `refused: ${result.code}`);
 	return [result.ok ? 'WORKED' : result.code ?? 'failed', event ? event.hook : 'nowhere',
-		event ? `#${event.seq}` : 'NONE'];
+		event ? `#${event.seq}${event.kind === 'repeated' ? ' again' : ''}` : 'NONE'];
 }
 
 async function refusals(session, violations, rows, when) {
