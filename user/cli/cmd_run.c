@@ -49,7 +49,8 @@ struct run {
 	char *name, *cgroup;
 	struct life life;
 	struct watchdog watchdog;
-	bool timed; /* the service manager has the deadline, too */
+	pid_t timer; /* who has the service manager keep the deadline, too; 0: nobody */
+	sighandler_t pipe_action; /* what SIGPIPE meant to who started us */
 	__u64 limits[LIMITS];
 	struct environment environment;
 	time_t started;
@@ -80,6 +81,7 @@ static void child_main(const struct run *run, int go, int failure, const sigset_
 	int error;
 
 	close_but(go, failure);
+	signal(SIGPIPE, run->pipe_action);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	if (read(go, &byte, 1) != 1 || limits_set_process(run->limits) < 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
@@ -98,14 +100,17 @@ static int fail(struct run *run, int code, const char *what)
 	return error_set(run->error, code, "%s: %s", what, strerror(code));
 }
 
+/* What was ignored stays so (nohup): once it is blocked it would come by the signalfd. */
 static int block_signals(struct run *run, sigset_t *ret_old)
 {
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action;
 	sigset_t handled;
 
 	sigemptyset(&handled);
-	sigaddset(&handled, SIGINT);
-	sigaddset(&handled, SIGTERM);
-	sigaddset(&handled, SIGHUP);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+			sigaddset(&handled, signals[i]);
 	run->life.signals = signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (run->life.signals < 0 || sigprocmask(SIG_BLOCK, &handled, ret_old))
 		return fail(run, errno, "signals");
@@ -351,13 +356,10 @@ static int start_watchdog(struct run *run)
 /* Once it runs: a call over the bus takes longer than all that is before. Who is killed in between leaves a watchdog. */
 static void start_timer(struct run *run)
 {
-	struct error error = {0};
-	int r = timer_start(run->name, run->cgroup, run->life.wall_ms, &error);
-
-	run->timed = r == 0;
-	if (r < 0 && r != -EOPNOTSUPP)
+	run->timer = timer_start(run->name, run->cgroup, run->life.wall_ms);
+	if (run->timer < 0)
 		log_warning("run: %s: its deadline is kept by us and a watchdog alone: %s",
-			    run->name, error.text);
+			    run->name, strerror(-run->timer));
 }
 
 /* The command goes on; its time begins. */
@@ -468,7 +470,9 @@ static int tell_end(struct run *run)
 	char text[RUN_REPORT_TEXT_SIZE];
 
 	usage_read(run->cgroup, &report.usage);
-	kern_tally(run->kern, run->compartment->id, &report.tally);
+	report.no_tally = kern_tally(run->kern, run->compartment->id, &report.tally) < 0;
+	if (report.no_tally)
+		log_error("run: %s: what it was refused cannot be had", run->compartment->name);
 	tell_failure(run);
 	tell_refusals(run, &report.tally);
 	if (run_report_text(&report, text))
@@ -504,8 +508,7 @@ static void leave(struct run *run, int *status)
 	if (run->compartment && compartment_detach(run->kern, run->compartment, &error) < 0)
 		report_left(run->compartment->name, &error);
 	watchdog_end(&run->watchdog);
-	if (run->timed)
-		timer_stop(run->name);
+	timer_stop(run->timer, run->name);
 	if (run->cgroup && private_remove(run->name, &error) < 0)
 		report_left(run->name, &error);
 	if (run->cgroup)
@@ -541,6 +544,8 @@ int cmd_run(const struct arguments *arguments, struct error *error)
 	};
 	int status = RUN_FAILED;
 
+	/* Who reads what we say may go; what we began is ended all the same. */
+	run.pipe_action = signal(SIGPIPE, SIG_IGN);
 	if (enter(&run) == 0)
 		life_wait(&run.life);
 	else

@@ -10,12 +10,14 @@
 #include <sys/pidfd.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <unistd.h>
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "compart/compart.h"
 
 #define GRACE_MAX_MS 10000
 #define GRACE_PART 10 /* of the whole time */
+#define POLL_AGAIN_US 20000
 
 /* What is still to come, by clock_us; UINT64_MAX: nothing. */
 struct course {
@@ -41,8 +43,10 @@ static void terminate_one(const char *cgroup, pid_t pid)
 {
 	_cleanup_close_ int pidfd = pidfd_open(pid, 0);
 	_cleanup_free_ char *stands = NULL;
+	size_t length = strlen(cgroup);
 
-	if (pidfd < 0 || cgroup_of_pid(pid, &stands) || strncmp(stands, cgroup, strlen(cgroup)))
+	if (pidfd < 0 || cgroup_of_pid(pid, &stands) || strncmp(stands, cgroup, length) ||
+	    (stands[length] && stands[length] != '/'))
 		return;
 	pidfd_send_signal(pidfd, SIGTERM, NULL, 0);
 }
@@ -136,8 +140,11 @@ void life_wait(struct life *life)
 
 	course.terminate = course.kill - grace_us(life);
 	while (!(polled[0].revents & POLLIN)) {
-		if (poll(polled, 2, wait_ms(&course)) < 0 && errno != EINTR)
-			break;
+		if (poll(polled, 2, wait_ms(&course)) < 0) {
+			/* Without memory, say: the deadline is kept all the same. */
+			polled[0].revents = polled[1].revents = 0;
+			usleep(POLL_AGAIN_US);
+		}
 		if (polled[1].revents & POLLIN)
 			hear_signals(life, &course);
 		follow(life, &course);

@@ -88,7 +88,7 @@ int private_make(const char *name, const struct policy_environment *environment,
 static int remove_tree(char *path)
 {
 	char *const paths[] = {path, NULL};
-	FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOSTAT | FTS_XDEV, NULL);
+	FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_XDEV, NULL);
 	FTSENT *entry;
 	int r = 0;
 

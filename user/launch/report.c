@@ -112,15 +112,17 @@ static json_t *usage_json(const struct run_report *report)
 	return object;
 }
 
-static json_t *tally_json(const struct bh_tally *tally)
+static json_t *tally_json(const struct run_report *report)
 {
-	json_t *object = json_object();
+	const struct bh_tally *tally = &report->tally;
+	json_t *object = report->no_tally ? json_null() : json_object();
 
-	if (!object)
-		return NULL;
+	if (!json_is_object(object))
+		return object;
 	put(object, "refused", tally->refused);
 	put(object, "reported", tally->reported);
 	put(object, "quiet", tally->quiet);
+	put(object, "folded", tally->folded);
 	put(object, "lost", tally->lost);
 	put(object, "undecided", tally->unsure);
 	return object;
@@ -149,5 +151,5 @@ json_t *run_report_json(const struct run_report *report)
 			 run_report_status(report), "signal",
 			 signalled ? json_integer(WTERMSIG(life->status)) : json_null(), "limits",
 			 limits_json(report), "usage", usage_json(report), "refusals",
-			 tally_json(&report->tally));
+			 tally_json(report));
 }

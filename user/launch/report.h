@@ -16,6 +16,7 @@ struct run_report {
 	const __u64 *limits;	 /* [LIMITS], as they were in force */
 	struct usage usage;
 	struct bh_tally tally;
+	bool no_tally; /* it could not be had */
 	time_t started;
 };
 

@@ -5,12 +5,14 @@
 #define LAUNCH_TIMER_H
 
 #include <stdint.h>
+#include <sys/types.h>
 #include "base/log.h"
 
-/* Starts one for the cgroup of that name, so many milliseconds from now, and reads back that it waits. 0;
- * -EOPNOTSUPP: systemd does not run here; or -errno and error. */
-int timer_start(const char *name, const char *cgroup, uint64_t after_ms, struct error *error);
-/* Nothing is left to end; one that is not there is well. */
-void timer_stop(const char *name);
+/* A process that starts one for the cgroup of that name, so many milliseconds from now, reads back that it waits, and
+ * says so if not: a call over the bus may take as long as the bus likes, and nobody waits for it whose deadline runs.
+ * 0: systemd does not run here; or -errno. */
+pid_t timer_start(const char *name, const char *cgroup, uint64_t after_ms);
+/* Nothing is left to end: once that process has ended, which it does within its calls' deadlines, the timer goes. */
+void timer_stop(pid_t starter, const char *name);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -17,6 +18,9 @@
 #define LATER_US 1000000ull
 /* Between two looks at whether anything is left, when nobody supervises. */
 #define LOOK_MS 1000
+
+/* For it to say that it watches: nothing else runs in between. */
+#define READY_MS 10000
 
 /* Descriptors, and as an array: all that it holds, so that it keeps no pipe of the command's open. */
 struct held {
@@ -49,8 +53,9 @@ static bool is_empty(int events)
 	char text[128];
 	ssize_t n = pread(events, text, sizeof(text) - 1, 0);
 
+	/* What cannot be read is not empty, unless the cgroup is gone. */
 	if (n < 0)
-		return true; /* the cgroup is gone */
+		return errno == ENODEV;
 	text[n] = '\0';
 	return strstr(text, "populated 0") != NULL;
 }
@@ -66,19 +71,14 @@ static void watch(const struct held *held, uint64_t end)
 		left = end - now > 1000ull * INT_MAX ? INT_MAX : (int)((end - now) / 1000) + 1;
 		if (lease.fd < 0 && left > LOOK_MS)
 			left = LOOK_MS;
-		if (poll(&lease, 1, left) > 0) {
-			char byte;
-
-			/* A byte: all is over. End of file: who supervises has died. */
-			if (read(lease.fd, &byte, 1) != 0)
-				return;
+		/* Nobody says anything there: who supervises has died. */
+		if (poll(&lease, 1, left) > 0)
 			lease.fd = -1;
-		}
 		if (lease.fd < 0 && is_empty(held->events))
 			return;
 	}
-	if (!is_empty(held->events) && write(held->kill, "1", 1) != 1)
-		return;
+	while (!is_empty(held->events) && write(held->kill, "1", 1) != 1)
+		usleep(LOOK_MS * 1000);
 }
 
 static void watchdog_main(struct held *held, const struct life *life) __attribute__((noreturn));
@@ -89,7 +89,7 @@ static void watchdog_main(struct held *held, const struct life *life)
 	/* The terminal's signals, and its end, are not for it. */
 	setsid();
 	prctl(PR_SET_NAME, "bulkhead-watch");
-	if (move_held(held))
+	if (move_held(held) && write(held->lease, "", 1) == 1)
 		watch(held, end);
 	_exit(0);
 }
@@ -103,7 +103,8 @@ static int open_held(const struct life *life, struct held *held, int *ret_lease)
 	held->events = open(path, O_RDONLY | O_CLOEXEC);
 	snprintf(path, sizeof(path), "%s/cgroup.kill", life->cgroup);
 	held->kill = open(path, O_WRONLY | O_CLOEXEC);
-	if (held->events < 0 || held->kill < 0 || pipe2(ends, O_CLOEXEC) < 0)
+	if (held->events < 0 || held->kill < 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
 	held->lease = ends[0];
 	*ret_lease = ends[1];
@@ -116,6 +117,17 @@ static int move_to(const char *cgroup, pid_t pid)
 
 	snprintf(text, sizeof(text), "%d", pid);
 	return cgroup_file_write(cgroup, "cgroup.procs", text);
+}
+
+/* It has all that it needs: a process that ended instead has closed its end. */
+static int await_ready(int lease)
+{
+	struct pollfd polled = {.fd = lease, .events = POLLIN};
+	char byte;
+
+	if (poll(&polled, 1, READY_MS) <= 0)
+		return -ETIMEDOUT;
+	return read(lease, &byte, 1) == 1 ? 0 : -ECHILD;
 }
 
 int watchdog_start(const struct life *life, const char *home, struct watchdog *ret,
@@ -134,6 +146,8 @@ int watchdog_start(const struct life *life, const char *home, struct watchdog *r
 	cleanup_closep(&held.lease);
 	cleanup_closep(&held.events);
 	cleanup_closep(&held.kill);
+	if (r == 0)
+		r = await_ready(lease);
 	*ret = (struct watchdog){pid > 0 ? pid : 0, lease};
 	if (r == 0)
 		return 0;
@@ -143,11 +157,11 @@ int watchdog_start(const struct life *life, const char *home, struct watchdog *r
 
 void watchdog_end(struct watchdog *watchdog)
 {
+	cleanup_closep(&watchdog->lease);
+	watchdog->lease = -1;
 	if (watchdog->pid <= 0)
 		return;
-	if (write(watchdog->lease, "", 1) != 1)
-		kill(watchdog->pid, SIGKILL);
-	cleanup_closep(&watchdog->lease);
+	kill(watchdog->pid, SIGKILL);
 	waitpid(watchdog->pid, NULL, 0);
 	watchdog->pid = 0;
 }
